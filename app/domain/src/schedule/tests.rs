@@ -1,0 +1,43 @@
+use super::*;
+
+#[test]
+fn waits_jitter_fully_around_the_declared_ones() {
+    let timing = Timing::default();
+    for (done, declared) in timing.lookups.iter().enumerate() {
+        let done = done as u32;
+        assert_eq!(timing.lookup_wait(done, 0), Duration::ZERO);
+        assert_eq!(timing.lookup_wait(done, u32::MAX), *declared * 2);
+    }
+    assert_eq!(timing.lookup_wait(99, 0), seconds(150));
+    assert_eq!(timing.lookup_wait(99, u32::MAX), seconds(450));
+}
+
+#[test]
+fn the_caps_count_a_sliding_hour_with_mutating_requests_apart() {
+    let timing = Timing::default();
+    let now = Timestamp(10_000_000);
+    let minutes_ago = |n: u64| now.before(seconds(60 * n));
+    let lookups: Vec<_> = (1..=17).map(|n| (minutes_ago(n), false)).collect();
+    assert_eq!(timing.capped_until(&lookups, false, now), None, "17 requests leave one");
+    let full: Vec<_> = (1..=18).map(|n| (minutes_ago(n), false)).collect();
+    assert_eq!(timing.capped_until(&full, false, now), Some(minutes_ago(18).after(timing.hour)));
+    let sends: Vec<_> = (1..=4).map(|n| (minutes_ago(n), true)).collect();
+    assert_eq!(timing.capped_until(&sends, true, now), Some(minutes_ago(4).after(timing.hour)));
+    assert_eq!(timing.capped_until(&sends, false, now), None, "lookups may go on");
+    let old: Vec<_> = (60..=90).map(|n| (minutes_ago(n), true)).collect();
+    assert_eq!(timing.capped_until(&old, true, now), None, "an hour later they are forgotten");
+}
+
+#[test]
+fn replays_stop_at_three_quarters_of_the_window() {
+    assert_eq!(replay_until(Timestamp(0), seconds(24 * 3600)), Timestamp(18 * 3_600_000));
+    assert_eq!(replay_until(Timestamp(0), seconds(6 * 3600)), Timestamp(4_500 * 3600));
+}
+
+#[test]
+fn compressing_time_keeps_counts_and_the_lease() {
+    let timing = Timing::default().scaled(20);
+    assert_eq!(timing.hour, seconds(72));
+    assert_eq!(timing.lease, Timing::default().lease);
+    assert_eq!(timing.requests_max, 18);
+}
