@@ -35,7 +35,7 @@ pub struct Capability {
     /// The provider's name.
     pub provider: &'static str,
     /// The steps that make the effect, in order.
-    pub steps: &'static [StepSpec],
+    pub steps: Vec<StepSpec>,
     /// The step that cancels an object nobody has paid.
     pub cancel: Option<StepSpec>,
     /// Whether a cancel by our key works where the object's id is unknown.

@@ -465,7 +465,18 @@ pub fn decide(s: &Snapshot, evidence: &Evidence, now: Timestamp) -> Decision {
         Evidence::Lookup { sent_at, own_lease, verdict } => {
             looked_up(s, *sent_at, *own_lease, verdict)
         }
-        Evidence::Webhook { occurred_at, verdict } => told(s, *occurred_at, verdict),
+        Evidence::Webhook { occurred_at, verdict } => match verdict {
+            Verdict::Definitive(..) | Verdict::Accepted(_) | Verdict::Contradicts(..) => {
+                told(s, *occurred_at, verdict)
+            }
+            // News nobody can read yet is still news: ask.
+            Verdict::NotSent
+            | Verdict::NotExecuted(_)
+            | Verdict::RetryLater { .. }
+            | Verdict::Indeterminate
+            | Verdict::Absent
+            | Verdict::NoNews => unchanged().with(Effect::Lookup),
+        },
         Evidence::Hint if s.state.is_open() || s.state == State::RequiresReview => {
             unchanged().with(Effect::Lookup)
         }
