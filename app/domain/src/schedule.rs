@@ -69,6 +69,8 @@ pub struct Timing {
     pub cancel_grace: Duration,
     /// How long a provider's circuit stays open.
     pub circuit_open: Duration,
+    /// After how long an unknown outcome is told to a person, who need not act yet.
+    pub unknown_alert: Duration,
 }
 
 const fn seconds(n: u64) -> Duration {
@@ -90,6 +92,7 @@ impl Default for Timing {
             order_expiry: seconds(3600),
             cancel_grace: seconds(1800),
             circuit_open: seconds(30),
+            unknown_alert: seconds(600),
         }
     }
 }
@@ -113,6 +116,7 @@ impl Timing {
             order_expiry: scale(self.order_expiry),
             cancel_grace: scale(self.cancel_grace),
             circuit_open: scale(self.circuit_open),
+            unknown_alert: scale(self.unknown_alert),
         }
     }
 

@@ -1,1 +1,554 @@
-//! Begun.
+//! The engine behind one struct: orders, operations, evidence, reconciliation.
+//!
+//! [`Payments`] is all that others see. Behind it: `shop` takes the shopper's forms, `worker`
+//! talks to providers, `inbox` takes their news, `engine` stores what `domain` decides, `store`
+//! holds the SQL. Nothing here knows HTTP routes or pages.
+
+mod clock;
+mod crash;
+mod engine;
+mod gate;
+mod hub;
+mod inbox;
+mod opening;
+pub mod provider;
+mod read;
+mod shop;
+pub mod store;
+mod worker;
+
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
+
+use domain::{
+    catalogue::Sku,
+    id::{CheckoutId, CustomerId},
+    money::Currency,
+    operation::State,
+    schedule::{Timestamp, Timing},
+    view::{CartView, CheckoutView, OrderSummary},
+};
+use sha2::{Digest, Sha256};
+use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use crate::inbox::Ingested;
+use crate::{
+    engine::Engine,
+    provider::{
+        EncodeError, Provider, WebhookError,
+        examplepay::{ExamplePay, ExamplePaySettings},
+    },
+    store::{
+        Store, StoreError,
+        sqlite::{OpenError, SqliteStore},
+    },
+    worker::Worker,
+};
+
+/// The name of a place where a test may kill the shop.
+#[doc(hidden)]
+pub use crate::crash::point as crash_point;
+
+/// What the engine needs to start.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The SQLite file.
+    pub database: PathBuf,
+    /// The shop's address as browsers see it, without a slash at the end.
+    pub public_url: String,
+    /// Multiplies every wait: 0.05 is twenty times faster. For tests and demos.
+    pub time_scale: f64,
+    /// The provider.
+    pub examplepay: Option<ExamplePayAccess>,
+}
+
+/// How to reach ExamplePay.
+#[derive(Clone, Debug)]
+pub struct ExamplePayAccess {
+    /// Its address, without a slash at the end.
+    pub base_url: String,
+    /// Our API key.
+    pub api_key: secrecy::SecretString,
+    /// The secrets of our webhook endpoint; none turns the endpoint off.
+    pub webhook_secrets: Vec<secrecy::SecretString>,
+    /// Our account there.
+    pub account: String,
+    /// How long a connection may take.
+    pub connect_timeout: std::time::Duration,
+    /// How long an answer may take.
+    pub response_timeout: std::time::Duration,
+}
+
+/// Why the engine did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Another process has it.
+    #[error(
+        "another Payonce uses the database {0}: stop it, or set PAYONCE_DATABASE to another file"
+    )]
+    InUse(String),
+    /// The HTTP client.
+    #[error(transparent)]
+    Client(#[from] provider::ClientError),
+    /// Nobody to pay.
+    #[error("no payment provider is configured")]
+    NoProvider,
+    /// The windows do not fit each other.
+    #[error("{0}")]
+    Unsafe(String),
+    /// Reading or writing it.
+    #[error("the database did not do what was asked")]
+    Store(#[from] StoreError),
+}
+
+/// What can be wrong with a request, or inside.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The same checkout id with other content.
+    #[error("this checkout id was used for another order")]
+    Conflict,
+    /// The cart is not what the form showed.
+    #[error("the cart was changed after this form was shown")]
+    CartChanged,
+    /// There is nothing to order.
+    #[error("the cart is empty")]
+    EmptyCart,
+    /// Somebody else took the last ones.
+    #[error("not enough in stock")]
+    OutOfStock(Vec<Sku>),
+    /// A value that cannot be.
+    #[error("{0}")]
+    Invalid(String),
+    /// There is no such thing.
+    #[error("not found")]
+    NotFound,
+    /// Somebody else was faster, again and again.
+    #[error("the record changed meanwhile")]
+    Stale,
+    /// A sum is too large.
+    #[error("an amount is too large")]
+    Overflow,
+    /// The signature does not fit.
+    #[error("the signature is not valid")]
+    Signature,
+    /// No provider of this name.
+    #[error("no such provider")]
+    UnknownProvider,
+    /// No webhook secret is configured.
+    #[error("webhooks of this provider are off")]
+    WebhooksOff,
+    /// Signed, but no event.
+    #[error("the body is not an event")]
+    MalformedEvent,
+    /// An intent has no bytes.
+    #[error("the request to the provider could not be written")]
+    Encode(#[from] EncodeError),
+    /// The engine stops.
+    #[error("the shop is stopping")]
+    Busy,
+    /// What cannot be.
+    #[error("{0}")]
+    Internal(&'static str),
+    /// The database.
+    #[error("the database did not do what was asked")]
+    Store(#[from] StoreError),
+}
+
+impl From<WebhookError> for Error {
+    fn from(reason: WebhookError) -> Self {
+        match reason {
+            WebhookError::Off => Self::WebhooksOff,
+            WebhookError::Signature => Self::Signature,
+            WebhookError::Malformed => Self::MalformedEvent,
+        }
+    }
+}
+
+/// What a payment form says.
+#[derive(Clone, Debug)]
+pub struct PayRequest {
+    /// The shopper's intent.
+    pub checkout_id: CheckoutId,
+    /// Whose session posted it.
+    pub customer: CustomerId,
+    /// The cart it showed.
+    pub cart_id: domain::id::CartId,
+    /// That cart's version.
+    pub cart_version: i64,
+    /// The amount it showed.
+    pub amount_minor: i64,
+    /// That amount's currency.
+    pub currency: Currency,
+    /// Which payment of the order this is.
+    pub attempt: u32,
+    /// The chosen card, as the provider's token.
+    pub payment_token: String,
+}
+
+/// What pressing Pay came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PayOutcome {
+    /// Committed now.
+    Accepted,
+    /// It was there already.
+    Stored,
+    /// It was there already, and the card in this post was not used.
+    OtherCardIgnored,
+    /// The cart is being paid under this id.
+    AlreadyPaying(CheckoutId),
+    /// It belongs to another customer; nothing was written or compared.
+    NotYours,
+}
+
+/// A committed change of an order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TransitionView {
+    /// Its place in the order's history.
+    pub sequence: i64,
+    /// The operation's number among its kind.
+    pub operation_attempt: u32,
+    /// From where; `None` at the beginning.
+    pub from: Option<State>,
+    /// To where.
+    pub to: State,
+    /// Which channel told.
+    pub source: String,
+    /// What it told.
+    pub evidence: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A payment token a demo shop offers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TestCard {
+    /// The provider's token.
+    pub token: String,
+}
+
+/// The engine. Cheap to clone.
+#[derive(Clone)]
+pub struct Payments {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Arc<Engine>,
+    worker: Arc<Worker>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    _lock: Option<std::fs::File>,
+}
+
+impl Payments {
+    /// Opens the database, ends what a killed process left behind, and starts the worker.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub async fn start(settings: Settings) -> Result<Self, StartError> {
+        let lock = lock(&settings.database)?;
+        let timing = Timing::default().scaled(permille(settings.time_scale));
+        let store = SqliteStore::open(&settings.database).await?;
+        let mut providers: Vec<Arc<dyn Provider>> = Vec::new();
+        if let Some(access) = settings.examplepay {
+            let scale = |seconds: u64| {
+                std::time::Duration::from_secs(seconds) * permille(settings.time_scale) / 1000
+            };
+            providers.push(Arc::new(ExamplePay::new(ExamplePaySettings {
+                base_url: access.base_url,
+                api_key: access.api_key,
+                webhook_secrets: access.webhook_secrets,
+                account: access.account,
+                connect_timeout: access.connect_timeout,
+                response_timeout: access.response_timeout,
+                key_window: std::time::Duration::from_secs(24 * 3600),
+                payment_deadline: scale(30 * 60),
+                refund_deadline: scale(24 * 3600),
+            })?));
+        }
+        check_windows(&providers, &timing)?;
+        // This process is the only one on this file, so whoever held a lease is gone.
+        let mut work = store.write().await?;
+        let ended = work.end_leases(clock::now()).await?;
+        work.commit().await?;
+        if ended > 0 {
+            tracing::info!(ended, "took over {ended} operations of a process that is gone");
+        }
+        let engine = Arc::new(Engine {
+            store: Arc::new(store),
+            providers,
+            timing,
+            hub: hub::Hub::default(),
+            wake: tokio::sync::Notify::new(),
+            owner: clock::fresh_id().to_string(),
+            public_url: settings.public_url,
+        });
+        let stop = CancellationToken::new();
+        let worker = Worker::new(Arc::clone(&engine), stop.clone());
+        let tasks = TaskTracker::new();
+        tasks.spawn(Arc::clone(&worker).run());
+        Ok(Self { inner: Arc::new(Inner { engine, worker, stop, tasks, _lock: lock }) })
+    }
+
+    fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+
+    /// What may still be sold.
+    ///
+    /// # Errors
+    /// The database did not answer.
+    pub async fn stock(&self) -> Result<HashMap<Sku, u32>, Error> {
+        Ok(shop::stock(self.engine()).await?.into_iter().collect())
+    }
+
+    /// The customer behind a session token.
+    ///
+    /// # Errors
+    /// The database did not answer.
+    pub async fn customer_of(&self, token: &str) -> Result<Option<CustomerId>, Error> {
+        let mut work = self.engine().store.read().await?;
+        Ok(work.customer_of(&token_hash(token)).await?)
+    }
+
+    /// A new session: its token, of which only the hash is kept, and its customer.
+    ///
+    /// # Errors
+    /// The database did not answer.
+    pub async fn open_session(&self) -> Result<(String, CustomerId), Error> {
+        let token = hex::encode(rand::random::<[u8; 32]>());
+        let customer = CustomerId(clock::fresh_id());
+        let mut work = self.engine().store.write().await?;
+        work.insert_session(&token_hash(&token), customer, clock::now()).await?;
+        work.commit().await?;
+        Ok((token, customer))
+    }
+
+    /// A customer's open cart.
+    ///
+    /// # Errors
+    /// The database did not answer.
+    pub async fn cart(&self, customer: CustomerId) -> Result<Option<CartView>, Error> {
+        let mut work = self.engine().store.read().await?;
+        work.open_cart(customer).await?.as_ref().map(read::cart_view).transpose()
+    }
+
+    /// Changes one line of a customer's cart: sets its quantity, or adds to it; 0 removes it.
+    ///
+    /// # Errors
+    /// No such product or price list, or too many.
+    pub async fn set_line(
+        &self,
+        customer: CustomerId,
+        sku: &str,
+        quantity: u32,
+        currency: Currency,
+        add: bool,
+    ) -> Result<CartView, Error> {
+        shop::set_line(self.engine(), customer, sku, quantity, currency, add).await
+    }
+
+    /// The shopper pressed Pay. Returns once it is committed, never after the provider.
+    ///
+    /// Commit and wake-up run in a task of their own, so that a browser that goes away cannot
+    /// come between them.
+    ///
+    /// # Errors
+    /// See [`Error`]; nothing is written then.
+    pub async fn pay(&self, request: PayRequest) -> Result<PayOutcome, Error> {
+        let engine = Arc::clone(&self.inner.engine);
+        let task = self.inner.tasks.spawn(async move { shop::pay(&engine, &request).await });
+        task.await.unwrap_or(Err(Error::Busy))
+    }
+
+    /// A checkout as its status page shows it to this viewer.
+    ///
+    /// # Errors
+    /// The database did not answer.
+    pub async fn checkout(
+        &self,
+        id: CheckoutId,
+        viewer: Option<CustomerId>,
+    ) -> Result<Option<CheckoutView>, Error> {
+        read::checkout(self.engine(), id, viewer).await
+    }
+
+    /// A customer's orders, newest first.
+    ///
+    /// # Errors
+    /// The database did not answer.
+    pub async fn orders(&self, customer: CustomerId) -> Result<Vec<OrderSummary>, Error> {
+        read::orders(self.engine(), customer).await
+    }
+
+    /// The owner gives an order up. What cannot be settled at once is settled by the provider's word.
+    ///
+    /// # Errors
+    /// No such order of this customer.
+    pub async fn cancel_order(&self, id: CheckoutId, customer: CustomerId) -> Result<(), Error> {
+        let engine = Arc::clone(&self.inner.engine);
+        let task = self.inner.tasks.spawn(async move { shop::cancel(&engine, id, customer).await });
+        task.await.unwrap_or(Err(Error::Busy))
+    }
+
+    /// Somebody opened the status page or came back from the provider: a hint, it decides nothing.
+    pub fn wake(&self, id: CheckoutId) {
+        let engine = Arc::clone(&self.inner.engine);
+        self.inner.tasks.spawn(async move {
+            if let Err(reason) = shop::hint(&engine, id).await {
+                tracing::debug!(
+                    reason = &reason as &dyn std::error::Error,
+                    "a hint was lost; lookups go on"
+                );
+            }
+        });
+    }
+
+    /// Changes whenever something about this checkout may have. Then read it again.
+    pub fn subscribe(&self, id: CheckoutId) -> watch::Receiver<u64> {
+        self.engine().hub.subscribe(id)
+    }
+
+    /// The committed changes of an order after a sequence number.
+    ///
+    /// # Errors
+    /// The database did not answer.
+    pub async fn history(
+        &self,
+        id: CheckoutId,
+        after_sequence: i64,
+    ) -> Result<Vec<TransitionView>, Error> {
+        read::history(self.engine(), id, after_sequence).await
+    }
+
+    /// Takes a provider's event. After `Ok` it is stored for good.
+    ///
+    /// # Errors
+    /// Not verified, or the database did not take it.
+    pub async fn ingest(
+        &self,
+        provider: &str,
+        headers: &[(String, String)],
+        body: &[u8],
+    ) -> Result<Ingested, Error> {
+        inbox::ingest(self.engine(), provider, headers, body).await
+    }
+
+    /// Whether the database answers and its tables are up to date.
+    ///
+    /// # Errors
+    /// It does not.
+    pub async fn ready(&self) -> Result<(), Error> {
+        let mut work = self.engine().store.read().await?;
+        work.stock().await?;
+        Ok(())
+    }
+
+    /// The tokens a demo shop offers, in the order they are shown.
+    pub fn test_cards(&self) -> Vec<TestCard> {
+        let tokens =
+            self.engine().providers.first().map_or(&[][..], |provider| provider.test_tokens());
+        tokens.iter().map(|token| TestCard { token: (*token).to_owned() }).collect()
+    }
+
+    /// Numbers for the metrics page: operations by kind and state, open alerts.
+    ///
+    /// # Errors
+    /// The database did not answer.
+    pub async fn counters(&self) -> Result<Vec<(String, i64)>, Error> {
+        let mut work = self.engine().store.read().await?;
+        let states = work.count_states().await?;
+        let mut rows: Vec<(String, i64)> = states
+            .into_iter()
+            .map(|(kind, state, n)| {
+                (format!("payonce_operations{{kind=\"{kind}\",state=\"{state}\"}}"), n)
+            })
+            .collect();
+        rows.push(("payonce_alerts_open".into(), work.open_alerts().await?));
+        Ok(rows)
+    }
+
+    /// Stops or allows sends to one provider; lookups go on. False if there is no such provider.
+    pub fn switch_sends(&self, provider: &str, on: bool) -> bool {
+        self.inner.worker.switch_sends(provider, on)
+    }
+
+    /// Stops the worker, waits for requests on the wire, and closes the database.
+    pub async fn stop(&self) {
+        self.inner.stop.cancel();
+        self.inner.engine.wake.notify_one();
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+        self.inner.engine.store.close().await;
+    }
+}
+
+/// Only the hash of a token is stored: a copy of the table opens nobody's session.
+fn token_hash(token: &str) -> String {
+    hex::encode(Sha256::digest(token.as_bytes()))
+}
+
+/// A factor as whole thousandths, so that durations stay integers; never zero.
+#[expect(
+    clippy::float_arithmetic,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a setting is turned into an integer once; no money is near"
+)]
+fn permille(scale: f64) -> u32 {
+    ((scale * 1000.0).round() as u32).max(1)
+}
+
+/// Takes the file beside the database, so that no second process works on it.
+fn lock(database: &std::path::Path) -> Result<Option<std::fs::File>, StartError> {
+    let mut name = database.as_os_str().to_owned();
+    name.push(".lock");
+    let unwritable = |source: std::io::Error| OpenError::Unwritable {
+        path: database.display().to_string(),
+        source: sqlx::Error::Io(source),
+    };
+    if let Some(folder) = database.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(unwritable)?;
+    }
+    let file = std::fs::File::create(&name).map_err(unwritable)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            Err(StartError::InUse(database.display().to_string()))
+        }
+        Err(std::fs::TryLockError::Error(reason)) => Err(unwritable(reason).into()),
+    }
+}
+
+/// A lease covers a whole call, and what a replay window leaves covers a lease and a slow call.
+fn check_windows(providers: &[Arc<dyn Provider>], timing: &Timing) -> Result<(), StartError> {
+    if providers.is_empty() {
+        return Err(StartError::NoProvider);
+    }
+    let kinds = [domain::operation::Kind::PAYMENT, domain::operation::Kind::REFUND];
+    for provider in providers {
+        for capability in kinds.iter().filter_map(|kind| provider.capability(kind)) {
+            let call = capability.connect_timeout + capability.response_timeout;
+            let name = capability.provider;
+            if timing.lease / 2 <= call {
+                return Err(StartError::Unsafe(format!(
+                    "the timeouts of {name} ({call:?} together) must be shorter than half a lease ({:?})",
+                    timing.lease / 2
+                )));
+            }
+            let windows = capability.steps.iter().filter_map(|step| step.idempotency);
+            for key in windows {
+                if key.window / 4 <= call + timing.lease {
+                    return Err(StartError::Unsafe(format!(
+                        "a quarter of {name}'s key window ({:?}) must be longer than a call and a lease",
+                        key.window / 4
+                    )));
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,262 @@
+//! What goes with a decision in the same transaction: the order, its goods, the history, alarms.
+
+use domain::{
+    evidence::Evidence,
+    fingerprint::fingerprint,
+    id::OperationId,
+    money::Money,
+    operation::{Alert, Decision, Effect, Kind, State},
+    order::{OrderNews, OrderState, decide_order},
+    schedule::Timestamp,
+};
+
+use super::{Engine, Loaded, Outcome, unsettled};
+use crate::{
+    Error, clock, opening,
+    store::{Goods, Operation, Order, Transition, Work},
+};
+
+impl Engine {
+    /// Anomalies and alerts of a decision.
+    pub(super) async fn keep_alarms(
+        &self,
+        work: &mut dyn Work,
+        loaded: &Loaded,
+        decision: &Decision,
+        evidence: &Evidence,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let operation = &loaded.operation;
+        if let Some(kind) = decision.anomaly {
+            let detail = format!("{} while {}", evidence.name(), loaded.snapshot.state);
+            work.insert_anomaly(
+                Some(operation.id),
+                kind,
+                evidence.source(),
+                evidence.name(),
+                &detail,
+                now,
+            )
+            .await?;
+            metrics::counter!("payonce_anomalies_total", "kind" => kind.as_str()).increment(1);
+        }
+        for effect in &decision.effects {
+            if let Effect::Alert(alert) = effect {
+                // Settings are one incident per provider, whatever the number of operations.
+                let incident = match alert {
+                    Alert::Configuration => format!("{alert}:{}", operation.provider),
+                    Alert::Review | Alert::OurFault | Alert::Anomaly | Alert::Reversed => {
+                        format!("{alert}:{}", operation.id)
+                    }
+                };
+                let detail =
+                    format!("{} of order {}", operation.kind.as_str(), loaded.order.reference);
+                self.alert(work, &incident, alert.as_str(), &detail, now).await?;
+            }
+        }
+        let left_review = loaded.snapshot.state == State::RequiresReview
+            && decision.to.is_some_and(|to| to != State::RequiresReview);
+        if left_review {
+            work.close_alert(&format!("{}:{}", Alert::Review, operation.id), now).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells a person, once per incident; the counter counts incidents, not repeats.
+    pub async fn alert(
+        &self,
+        work: &mut dyn Work,
+        incident: &str,
+        kind: &str,
+        detail: &str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        if work.raise_alert(incident, kind, detail, now).await? {
+            tracing::warn!(incident, kind, detail, "alert: {kind}");
+            metrics::counter!("payonce_alerts_total", "kind" => kind.to_owned()).increment(1);
+        }
+        Ok(())
+    }
+
+    /// The order's change, its goods, the history row and the outbox. True if the order changed,
+    /// so that its other operations have to look at the time again.
+    pub(super) async fn keep_order(
+        &self,
+        work: &mut dyn Work,
+        loaded: &mut Loaded,
+        before: &Operation,
+        outcome: &mut Outcome,
+        evidence: &Evidence,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let old = loaded.order.state;
+        for effect in outcome.decision.effects.clone() {
+            match effect {
+                Effect::TakePayment => {
+                    if loaded.order.goods == Goods::Free {
+                        let short = work.reserve(&loaded.order.lines).await?;
+                        if !short.is_empty() {
+                            // Seen available in this very transaction, the only one that writes.
+                            return Err(Error::Stale);
+                        }
+                    }
+                    work.sell(&loaded.order.lines).await?;
+                    loaded.order.goods = Goods::Sold;
+                    loaded.order.state = decide_order(old, OrderNews::PaymentTaken);
+                }
+                Effect::OweRefund => {
+                    loaded.order.state = decide_order(old, OrderNews::PaymentUnwanted);
+                    self.owe_refund(work, loaded, now).await?;
+                }
+                Effect::PaymentUndone => {
+                    loaded.order.state = decide_order(old, OrderNews::PaymentUndone);
+                }
+                Effect::OpenCircuit => outcome.open_circuit = true,
+                Effect::Lookup | Effect::Alert(_) => {}
+            }
+        }
+        let moved = loaded.operation.state != before.state;
+        if moved && loaded.operation.kind == Kind::REFUND {
+            self.keep_refunds(work, loaded).await?;
+        }
+        let others_settled = !loaded.siblings.iter().any(unsettled);
+        if moved && others_settled && !unsettled(&loaded.operation) {
+            loaded.order.state = match loaded.order.state {
+                OrderState::CancelRequested => {
+                    decide_order(loaded.order.state, OrderNews::AllClosed)
+                }
+                other => other,
+            };
+            let given_up = loaded.operation.kind == Kind::PAYMENT;
+            if given_up && loaded.order.goods == Goods::Reserved {
+                work.release(&loaded.order.lines).await?;
+                loaded.order.goods = Goods::Free;
+            }
+        }
+        if moved || loaded.order.state != old {
+            loaded.order.sequence += 1;
+            let transition = Transition {
+                operation_id: loaded.operation.id,
+                order_id: loaded.order.id,
+                from: Some(before.state),
+                to: loaded.operation.state,
+                evidence: evidence.name().to_owned(),
+                source: evidence.source().to_owned(),
+                version: before.version + 1,
+                order_sequence: loaded.order.sequence,
+                order_state: loaded.order.state,
+                at: now,
+            };
+            work.insert_transition(&transition).await?;
+            work.update_order(&loaded.order, now).await?;
+            self.keep_outbox(work, &loaded.order, &loaded.operation, old, before, now).await?;
+        }
+        Ok(loaded.order.state != old)
+    }
+
+    /// What the rest of the shop is told, once per fact.
+    async fn keep_outbox(
+        &self,
+        work: &mut dyn Work,
+        order: &Order,
+        operation: &Operation,
+        old: OrderState,
+        before: &Operation,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        if order.state != old {
+            let topic = format!("order.{}", order.state);
+            work.insert_outbox(&topic, &order.id.to_string(), &order.reference, now).await?;
+        }
+        if operation.state != before.state && !operation.state.is_open() {
+            let topic = format!("{}.{}", operation.kind.as_str(), operation.state);
+            work.insert_outbox(&topic, &operation.id.to_string(), &order.reference, now).await?;
+        }
+        Ok(())
+    }
+
+    /// Opens the refund of an effect that its order cannot take.
+    async fn owe_refund(
+        &self,
+        work: &mut dyn Work,
+        loaded: &Loaded,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let payment = &loaded.operation;
+        let amount = payment.effect.unwrap_or(payment.amount);
+        let earlier =
+            loaded.siblings.iter().filter(|sibling| sibling.compensates == Some(payment.id));
+        if earlier.clone().any(|refund| !refund.state.is_void()) {
+            return Ok(());
+        }
+        let version = earlier.count() + 1;
+        let attempt =
+            loaded.siblings.iter().filter(|sibling| sibling.kind == Kind::REFUND).count() + 1;
+        let Some(provider) = self.provider(&payment.provider) else {
+            return Err(Error::UnknownProvider);
+        };
+        let Some(capability) = provider.capability(&Kind::REFUND) else {
+            let detail = format!("order {} is owed {amount}", loaded.order.reference);
+            return self
+                .alert(
+                    work,
+                    &format!("refund-by-hand:{}", payment.id),
+                    "refund_by_hand",
+                    &detail,
+                    now,
+                )
+                .await;
+        };
+        let reference = format!("{}-C{version}", payment.reference);
+        let operation = Operation {
+            compensates: Some(payment.id),
+            refunds: Some(payment.id),
+            ..opening::operation(opening::Opening {
+                id: OperationId(clock::fresh_id()),
+                kind: Kind::REFUND,
+                order: &loaded.order,
+                attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
+                provider: provider.as_ref(),
+                reference,
+                amount,
+                instrument: None,
+                request_hash: fingerprint("refund", &payment.id.to_string(), amount, &[]),
+                deadline_at: now.after(capability.deadline),
+                now,
+            })
+        };
+        let prefix = format!("refund:comp:{}:v{version}", payment.id);
+        let id = payment.provider_operation_id.as_deref();
+        let steps = opening::steps(provider.as_ref(), &operation, &capability, &prefix, "", id)?;
+        work.insert_operation(&operation, &steps).await?;
+        tracing::info!(operation_id = %operation.id, business_state = %operation.state,
+            "a refund of {amount} is owed for order {}", loaded.order.reference);
+        Ok(())
+    }
+
+    /// What the order's refunds add up to.
+    async fn keep_refunds(&self, work: &mut dyn Work, loaded: &mut Loaded) -> Result<(), Error> {
+        let mut all = work.operations_of(loaded.order.id).await?;
+        all.retain(|other| other.id != loaded.operation.id);
+        all.push(loaded.operation.clone());
+        let sum = |kind: &Kind| {
+            all.iter()
+                .filter(|operation| operation.kind == *kind && operation.state == State::Succeeded)
+                .filter_map(|operation| operation.effect)
+                .filter(|effect| effect.currency == loaded.order.amount.currency)
+                .fold(Some(0_i64), |sum, effect: Money| sum?.checked_add(effect.minor))
+        };
+        let (Some(taken), Some(returned)) = (sum(&Kind::PAYMENT), sum(&Kind::REFUND)) else {
+            return Err(Error::Overflow);
+        };
+        // A compensating refund of a second payment leaves the first one's standing alone.
+        let extra = loaded.operation.compensates.is_some()
+            && matches!(loaded.order.state, OrderState::Paid | OrderState::PartiallyRefunded);
+        if !extra {
+            let news =
+                OrderNews::Refunded { total: returned >= taken && taken > 0, some: returned > 0 };
+            loaded.order.state = decide_order(loaded.order.state, news);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! One HTTP request: no retries, no redirects, no proxy, and every way it can end told apart.
+
+use std::time::{Duration, Instant};
+
+use reqwest::{Client, RequestBuilder, StatusCode, header::HeaderMap};
+
+use super::{Answer, Transport};
+use domain::evidence::Verdict;
+
+/// The most an answer may weigh; a longer one is no answer of a provider we know.
+const BODY_MAX: usize = 1024 * 1024;
+
+/// Why no client could be made.
+#[derive(Debug, thiserror::Error)]
+#[error("the HTTP client could not be made")]
+pub struct ClientError(#[from] reqwest::Error);
+
+/// A client that sends what it is told, once.
+///
+/// Nothing is retried below the worker, or one attempt row would not be one request on the wire.
+/// Idle connections are not kept: a request on one that the other side just closed may or may not
+/// have been read.
+pub fn client(connect_timeout: Duration) -> Result<Client, ClientError> {
+    Ok(Client::builder()
+        .retry(reqwest::retry::never())
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .pool_max_idle_per_host(0)
+        .connect_timeout(connect_timeout)
+        .user_agent(concat!("payonce/", env!("CARGO_PKG_VERSION")))
+        .build()?)
+}
+
+/// A whole answer, still in the provider's words.
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    /// A header as text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// Sends a request once and reads its answer within the time.
+///
+/// # Errors
+/// How the request ended without a whole answer.
+pub async fn exchange(request: RequestBuilder, time: Duration) -> Result<Reply, Transport> {
+    let started = Instant::now();
+    let response = match tokio::time::timeout(time, request.send()).await {
+        Err(_) => return Err(Transport::TimedOut),
+        // Building and connecting come before the first byte; everything later may have been read.
+        Ok(Err(reason)) if reason.is_builder() || reason.is_connect() => {
+            return Err(Transport::NotSent);
+        }
+        Ok(Err(reason)) if reason.is_timeout() => return Err(Transport::TimedOut),
+        Ok(Err(_)) => return Err(Transport::ConnectionLost),
+        Ok(Ok(response)) => response,
+    };
+    let (status, headers) = (response.status(), response.headers().clone());
+    let left = time.saturating_sub(started.elapsed());
+    match tokio::time::timeout(left, read(response)).await {
+        Err(_) => Err(Transport::TimedOut),
+        Ok(None) => Err(Transport::ConnectionLost),
+        Ok(Some(body)) => Ok(Reply { status, headers, body }),
+    }
+}
+
+async fn read(mut response: reqwest::Response) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.ok()? {
+        if body.len() + chunk.len() > BODY_MAX {
+            return None;
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Some(body)
+}
+
+/// What an end without a whole answer says: nothing, unless no byte left.
+pub fn unanswered(transport: Transport, asking: bool) -> Answer {
+    let verdict = match transport {
+        _ if asking => Verdict::NoNews,
+        Transport::NotSent => Verdict::NotSent,
+        Transport::Answered | Transport::TimedOut | Transport::ConnectionLost => {
+            Verdict::Indeterminate
+        }
+    };
+    Answer {
+        verdict,
+        cached: false,
+        transport,
+        http_status: None,
+        request_id: None,
+        provider_error: None,
+        unlisted: None,
+    }
+}

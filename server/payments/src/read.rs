@@ -1,0 +1,222 @@
+//! What pages are told: stored facts, and which of them the viewer may see.
+
+use domain::{
+    id::{CheckoutId, CustomerId},
+    money::Money,
+    operation::{Kind, State},
+    order::OrderState,
+    view::{
+        CartView, CheckoutView, Face, LineView, OrderSummary, OwnerView, PaymentView, RefundView,
+    },
+};
+
+use crate::{
+    Error, TransitionView, clock,
+    engine::{Engine, goods_available, unsettled, waits},
+    shop,
+    store::{Cart, Operation, Order, OrderLine, Work},
+};
+
+/// A cart with today's prices.
+pub fn cart_view(cart: &Cart) -> Result<CartView, Error> {
+    let (lines, total) = shop::priced(cart)?;
+    let count = lines.iter().map(|line| line.quantity).sum();
+    Ok(CartView {
+        id: cart.id,
+        version: cart.version,
+        lines: lines_of(&lines, total)?,
+        total,
+        count,
+    })
+}
+
+fn lines_of(lines: &[OrderLine], total: Money) -> Result<Vec<LineView>, Error> {
+    lines
+        .iter()
+        .map(|line| {
+            let unit = Money::new(line.unit_minor, total.currency);
+            Ok(LineView {
+                sku: line.sku.clone(),
+                quantity: line.quantity,
+                unit,
+                total: unit.times(line.quantity).ok_or(Error::Overflow)?,
+            })
+        })
+        .collect()
+}
+
+/// What a shopper is shown for a payment.
+fn face(operation: &Operation, order: &Order, canceling: bool) -> Face {
+    let unwanted = order.state != OrderState::AwaitingPayment;
+    let now = clock::now();
+    let expired =
+        operation.action_expires_at.is_some_and(|at| now >= at) || now >= operation.deadline_at;
+    match operation.state {
+        State::Requested | State::RetryScheduled
+            if operation.unknown_since.is_some() || canceling =>
+        {
+            Face::Checking
+        }
+        State::Created | State::Requested | State::RetryScheduled => Face::Sending,
+        State::RequiresAction if expired || unwanted => Face::Checking,
+        State::RequiresAction => Face::ConfirmAtBank,
+        State::PendingConfirmation => Face::Checking,
+        State::RequiresReview => Face::InReview,
+        State::Succeeded => Face::Paid,
+        State::Rejected => Face::Declined,
+        State::Canceled => Face::NotCompleted,
+        State::Reversed => Face::Reversed,
+    }
+}
+
+/// The newest payment of an order; every order has one from its first moment.
+fn newest(operations: &[Operation]) -> Option<&Operation> {
+    operations.iter().filter(|it| it.kind == Kind::PAYMENT).max_by_key(|it| it.attempt)
+}
+
+/// The payment a page speaks of: one that took money before any that did not.
+fn shown(operations: &[Operation]) -> Option<&Operation> {
+    let taken =
+        operations.iter().find(|it| it.kind == Kind::PAYMENT && it.state == State::Succeeded);
+    taken.or_else(|| newest(operations))
+}
+
+/// A checkout as its status page shows it.
+pub async fn checkout(
+    engine: &Engine,
+    id: CheckoutId,
+    viewer: Option<CustomerId>,
+) -> Result<Option<CheckoutView>, Error> {
+    let mut work = engine.store.read().await?;
+    let Some(order) = work.order_of_checkout(id).await? else { return Ok(None) };
+    let operations = work.operations_of(order.id).await?;
+    let Some(payment) = shown(&operations) else { return Ok(None) };
+    let canceling = work.steps(payment.id).await?.iter().any(|step| step.cancels);
+    let owner = if viewer == Some(order.customer) {
+        Some(owner_view(work.as_mut(), &order, &operations).await?)
+    } else {
+        None
+    };
+    let refund_due = order.state == OrderState::RefundDue;
+    let settled = !waits(&order) && !refund_due && !operations.iter().any(unsettled);
+    Ok(Some(CheckoutView {
+        checkout_id: id,
+        reference: order.reference.clone(),
+        order_state: order.state,
+        sequence: order.sequence,
+        payment: payment_view(engine, payment, &order, canceling)?,
+        settled,
+        now: clock::now(),
+        owner,
+    }))
+}
+
+fn payment_view(
+    engine: &Engine,
+    payment: &Operation,
+    order: &Order,
+    canceling: bool,
+) -> Result<PaymentView, Error> {
+    let capability = engine.capability(payment)?;
+    let face = face(payment, order, canceling);
+    let asks = unsettled(payment);
+    Ok(PaymentView {
+        attempt: payment.attempt,
+        state: payment.state,
+        face,
+        since: payment.entered_at,
+        unknown_since: payment
+            .unknown_since
+            .or((face == Face::InReview).then_some(payment.entered_at)),
+        last_check_at: payment.looked_up_at,
+        next_check_at: payment.next_action_at.filter(|_| asks),
+        deadline_at: payment.deadline_at,
+        action_url: payment.action_url.clone().filter(|_| face == Face::ConfirmAtBank),
+        decline_code: payment.decline_code.clone(),
+        no_money_taken: match payment.state {
+            State::Rejected => capability.decline_takes_no_money,
+            State::Canceled => true,
+            State::Created
+            | State::Requested
+            | State::RequiresAction
+            | State::RetryScheduled
+            | State::PendingConfirmation
+            | State::RequiresReview
+            | State::Succeeded
+            | State::Reversed => false,
+        },
+        canceled_why: payment.canceled_why,
+        review_reason: payment.review_reason,
+        effect: payment.effect,
+        provider: payment.provider.clone(),
+    })
+}
+
+async fn owner_view(
+    work: &mut dyn Work,
+    order: &Order,
+    operations: &[Operation],
+) -> Result<OwnerView, Error> {
+    let mut payments = operations.iter().filter(|it| it.kind == Kind::PAYMENT);
+    let may_pay = order.state == OrderState::AwaitingPayment
+        && payments.all(|payment| payment.state.is_void())
+        && goods_available(work, order).await?;
+    let last = newest(operations).map_or(0, |payment| payment.attempt);
+    Ok(OwnerView {
+        lines: lines_of(&order.lines, order.amount)?,
+        total: order.amount,
+        cart_id: order.cart_id,
+        cart_version: order.cart_version,
+        created_at: order.created_at,
+        refunds: operations
+            .iter()
+            .filter(|it| it.kind == Kind::REFUND)
+            .map(|it| RefundView { state: it.state, amount: it.amount, since: it.entered_at })
+            .collect(),
+        pay_attempt: may_pay.then_some(last + 1),
+    })
+}
+
+/// A customer's orders, newest first.
+pub async fn orders(engine: &Engine, customer: CustomerId) -> Result<Vec<OrderSummary>, Error> {
+    let mut work = engine.store.read().await?;
+    let mut rows = Vec::new();
+    for order in work.orders_of(customer).await? {
+        let operations = work.operations_of(order.id).await?;
+        let Some(payment) = shown(&operations) else { continue };
+        let canceling = work.steps(payment.id).await?.iter().any(|step| step.cancels);
+        rows.push(OrderSummary {
+            checkout_id: order.checkout_id,
+            reference: order.reference.clone(),
+            order_state: order.state,
+            face: face(payment, &order, canceling),
+            total: order.amount,
+            count: order.lines.iter().map(|line| line.quantity).sum(),
+            created_at: order.created_at,
+        });
+    }
+    Ok(rows)
+}
+
+/// The committed changes of an order after a sequence number.
+pub async fn history(
+    engine: &Engine,
+    id: CheckoutId,
+    after: i64,
+) -> Result<Vec<TransitionView>, Error> {
+    let mut work = engine.store.read().await?;
+    let Some(order) = work.order_of_checkout(id).await? else { return Ok(Vec::new()) };
+    let rows = work.transitions(order.id, after).await?;
+    Ok(rows
+        .into_iter()
+        .map(|(operation_attempt, row)| TransitionView {
+            sequence: row.order_sequence,
+            operation_attempt,
+            from: row.from,
+            to: row.to,
+            source: row.source,
+            evidence: row.evidence,
+            at: row.at,
+        })
+        .collect())
+}

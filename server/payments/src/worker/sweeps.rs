@@ -1,0 +1,154 @@
+//! What the worker looks after between operations: parked events, unpaid orders, alarms, the clock.
+
+use std::time::{Duration, Instant};
+
+use domain::{
+    order::{OrderNews, decide_order},
+    schedule::{Timestamp, millis},
+};
+
+use crate::{
+    Error, clock,
+    engine::{Engine, order_transition},
+    inbox,
+    store::{Goods, Work},
+};
+
+/// A jump of the wall clock beyond this is told to a person.
+const CLOCK_JUMP: Duration = Duration::from_secs(300);
+
+/// When each sweep ran last.
+pub struct Sweeps {
+    started: (Instant, Timestamp),
+    quick: Option<Instant>,
+    slow: Option<Instant>,
+}
+
+impl Sweeps {
+    /// None has run yet.
+    pub fn new() -> Self {
+        Self { started: (Instant::now(), clock::now()), quick: None, slow: None }
+    }
+
+    /// Runs what is due. Trouble is logged and comes again with the next run.
+    pub async fn run(&mut self, engine: &Engine) {
+        if due(&mut self.quick, Duration::from_millis(500)) {
+            note("parked events", inbox::retry_parked(engine).await);
+            note("alarms", alarms(engine).await);
+            note("unpaid orders", expire(engine).await);
+        }
+        if due(&mut self.slow, Duration::from_secs(30)) {
+            note("the clock", self.watch_clock(engine).await);
+            note("stored bodies", erase(engine).await);
+        }
+    }
+
+    /// Wall clock and monotonic clock should have gone equally far.
+    async fn watch_clock(&mut self, engine: &Engine) -> Result<(), Error> {
+        let (instant, wall) = self.started;
+        let now = clock::now();
+        let expected = wall.after(instant.elapsed());
+        let jump = now.0.abs_diff(expected.0);
+        self.started = (Instant::now(), now);
+        if jump > millis(CLOCK_JUMP).unsigned_abs() {
+            let mut work = engine.store.write().await?;
+            let detail = format!("the clock jumped by {} s", jump / 1000);
+            engine
+                .alert(work.as_mut(), &format!("clock-jump:{now}"), "clock_jump", &detail, now)
+                .await?;
+            work.commit().await?;
+        }
+        Ok(())
+    }
+}
+
+fn due(last: &mut Option<Instant>, every: Duration) -> bool {
+    let due = last.is_none_or(|at| at.elapsed() >= every);
+    if due {
+        *last = Some(Instant::now());
+    }
+    due
+}
+
+fn note(what: &str, done: Result<(), Error>) {
+    if let Err(reason) = done {
+        tracing::warn!(
+            reason = &reason as &dyn std::error::Error,
+            "{what} could not be looked after; it comes again"
+        );
+    }
+}
+
+/// One incident per provider while outcomes stay unknown for too long.
+async fn alarms(engine: &Engine) -> Result<(), Error> {
+    let now = clock::now();
+    let mut work = engine.store.read().await?;
+    let oldest = work.oldest_unknown().await?;
+    drop(work);
+    for provider in &engine.providers {
+        let name = provider.name();
+        let since = oldest.iter().find(|(of, _)| of == name).map(|(_, since)| *since);
+        let late = since.is_some_and(|since| now.since(since) >= engine.timing.unknown_alert);
+        let incident = format!("unknown-outcomes:{name}");
+        let mut work = engine.store.read().await?;
+        let open = work.alert_is_open(&incident).await?;
+        drop(work);
+        if late && !open {
+            let mut work = engine.store.write().await?;
+            let detail = format!("outcomes at {name} are unknown for longer than they should be");
+            engine.alert(work.as_mut(), &incident, "unknown_outcomes", &detail, now).await?;
+            work.commit().await?;
+        } else if open && since.is_none() {
+            let mut work = engine.store.write().await?;
+            work.close_alert(&incident, now).await?;
+            work.commit().await?;
+        }
+    }
+    Ok(())
+}
+
+/// Unpaid orders without an open operation are given up after a while; their goods are free then.
+async fn expire(engine: &Engine) -> Result<(), Error> {
+    let before = clock::now().before(engine.timing.order_expiry);
+    let mut work = engine.store.read().await?;
+    let orders = work.unpaid_orders(before).await?;
+    drop(work);
+    for id in orders {
+        let now = clock::now();
+        let mut work = engine.store.write().await?;
+        let Some(mut order) = work.order(id).await? else { continue };
+        let mut operations = work.operations_of(id).await?;
+        let open = operations.iter().any(crate::engine::unsettled);
+        let state = decide_order(order.state, OrderNews::CancelAsked { open });
+        let Some(last) = operations.last_mut().filter(|_| !open && state != order.state) else {
+            continue;
+        };
+        order.state = state;
+        order.sequence += 1;
+        if order.goods == Goods::Reserved {
+            work.release(&order.lines).await?;
+            order.goods = Goods::Free;
+        }
+        let expected = last.version;
+        last.version += 1;
+        work.update_operation(last, expected).await?;
+        work.insert_transition(&order_transition(last, &order, "expired", "clock", now)).await?;
+        work.update_order(&order, now).await?;
+        work.insert_outbox(&format!("order.{state}"), &id.to_string(), &order.reference, now)
+            .await?;
+        work.commit().await?;
+        engine.hub.tell(order.checkout_id);
+    }
+    Ok(())
+}
+
+/// Bodies and tokens are not needed once nothing can be sent again.
+async fn erase(engine: &Engine) -> Result<(), Error> {
+    let mut work: Box<dyn Work> = engine.store.write().await?;
+    let erased = work.erase_bodies(clock::now()).await?;
+    work.commit().await?;
+    if erased > 0 {
+        tracing::debug!(erased, "erased stored bodies of settled operations");
+    }
+    Ok(())
+}
