@@ -519,6 +519,11 @@ impl Decision {
         self
     }
 
+    fn acknowledging(mut self) -> Self {
+        self.facts.acknowledged = true;
+        self
+    }
+
     fn on_step(mut self, step: usize, change: StepChange) -> Self {
         self.facts.step = Some((step, change));
         self
@@ -571,43 +576,51 @@ struct Sent {
 fn answer(s: &Snapshot, record: &Step, sent: Sent, verdict: &Verdict) -> Decision {
     if !sent.own {
         // Its lease ended, so its step is tainted already; it speaks only of the past.
-        return if verdict.keeps_clean() { unchanged() } else { told(s, None, verdict) };
+        return past_answer(s, sent, verdict);
     }
-    let replay = record.tainted;
+    // A stored answer means that the key was used before, whatever we remember.
+    let replay = record.tainted || sent.cached;
     let change = if matches!(verdict, Verdict::Accepted(_)) {
         StepChange::Accepted
     } else if !replay && verdict.keeps_clean() {
+        // The first try of a cancel starts its grace, sent or not.
         let untouched = *verdict == Verdict::NotSent && record.first_sent_at == Some(sent.at);
-        StepChange::EndedClean { clear_window: untouched }
+        StepChange::EndedClean { clear_window: untouched && !record.cancels }
     } else {
         StepChange::Tainted
     };
     if s.state != State::Requested {
         // Other news was faster; the send's end is recorded and its answer is one more fact.
-        let told = if verdict.keeps_clean() { unchanged() } else { told(s, None, verdict) };
-        return told.on_step(sent.step, change);
+        return past_answer(s, sent, verdict).on_step(sent.step, change);
     }
     let asks = s.capability.lookup.is_some();
-    let declines_stored = s
-        .capability
-        .steps
-        .iter()
-        .find(|spec| spec.name == record.name)
-        .and_then(|spec| spec.idempotency)
-        .is_some_and(|key| key.declines_stored);
     let decision = match verdict {
         // A stored answer is a snapshot of then: the object itself says what is true now.
         Verdict::Definitive(_, found) | Verdict::Accepted(found) if sent.cached && asks => {
-            unknown_object(s, found)
+            unknown_object(s, found, verdict)
         }
-        Verdict::Definitive(Outcome::Rejected { .. }, found) if replay && !declines_stored => {
-            unknown_object(s, found)
+        // It may speak of a second try only, and of an object that is not the first one's.
+        Verdict::Definitive(Outcome::Rejected { .. }, _)
+            if replay && !stores_declines(s, record) =>
+        {
+            unknown(s)
         }
         Verdict::Definitive(outcome, found) => definitive(s, outcome, found, Channel::Answer),
-        Verdict::Accepted(found) => accepted(s, sent.step).knowing(found),
+        Verdict::Accepted(found) => match mismatch(s, found, &Outcome::Processing) {
+            Some(reason) => contradicts(s, reason, found, Channel::Answer),
+            None => accepted(s, sent.step).knowing(found).acknowledging(),
+        },
         Verdict::Contradicts(reason, found) => contradicts(s, *reason, found, Channel::Answer),
         Verdict::NotSent | Verdict::NotExecuted(_) | Verdict::RetryLater { .. } if replay => {
             unknown(s)
+        }
+        // A cancel that was not taken leaves the effect as unknown as it was.
+        Verdict::NotSent
+        | Verdict::RetryLater { .. }
+        | Verdict::NotExecuted(NotExecuted::Configuration)
+            if record.cancels =>
+        {
+            cancel_not_taken(verdict)
         }
         Verdict::NotSent => moved(State::RetryScheduled),
         Verdict::RetryLater { after } => {
@@ -632,12 +645,47 @@ fn unknown(s: &Snapshot) -> Decision {
     moved(State::PendingConfirmation).with(Effect::Lookup)
 }
 
+/// The cancelling step provably did nothing; the operation waits, and is asked about, as before.
+fn cancel_not_taken(verdict: &Verdict) -> Decision {
+    let mut decision = moved(State::PendingConfirmation).with(Effect::Lookup);
+    if let Verdict::RetryLater { after } = verdict {
+        decision.facts.wait = *after;
+    }
+    if *verdict == Verdict::NotExecuted(NotExecuted::Configuration) {
+        decision = decision.with(Effect::OpenCircuit).with(Effect::Alert(Alert::Configuration));
+    }
+    decision
+}
+
+/// An answer from the past: a fact like any other news, and no more than that.
+fn past_answer(s: &Snapshot, sent: Sent, verdict: &Verdict) -> Decision {
+    let settled = matches!(s.state, State::Succeeded | State::Reversed);
+    if verdict.keeps_clean() {
+        unchanged()
+    } else if sent.cached && s.capability.lookup.is_some() && !settled {
+        news_of_ours(s, verdict).with(Effect::Lookup)
+    } else {
+        told(s, None, verdict)
+    }
+}
+
+/// Whether the provider stores declines under this step's key.
+fn stores_declines(s: &Snapshot, step: &Step) -> bool {
+    let spec = s.capability.steps.iter().find(|spec| spec.name == step.name);
+    spec.and_then(|spec| spec.idempotency).is_some_and(|key| key.declines_stored)
+}
+
+/// Whether a decline of one send speaks for every send of the operation.
+fn decline_speaks(s: &Snapshot) -> bool {
+    s.steps.iter().all(|step| step.cancels || step.sends <= 1 || stores_declines(s, step))
+}
+
 /// Unknown still, but an object was named; its id is kept if it is ours.
-fn unknown_object(s: &Snapshot, found: &Found) -> Decision {
+fn unknown_object(s: &Snapshot, found: &Found, verdict: &Verdict) -> Decision {
     if mismatch(s, found, &Outcome::Processing).is_some() {
         return unknown(s).odd(Anomaly::Mismatch);
     }
-    unknown(s).knowing(found)
+    Decision { facts: news_of_ours(s, verdict).facts, ..unknown(s) }
 }
 
 /// A request refused as malformed: void unless another step or an object says otherwise.
@@ -818,22 +866,27 @@ fn repeated(s: &Snapshot, mut decision: Decision) -> Decision {
     decision
 }
 
-/// The object exists and waits for its next step.
+/// The object exists and waits for its next step; it moves only if that was never sent.
 fn still_accepted(s: &Snapshot, found: &Found) -> Decision {
-    let next = s.steps.iter().find(|step| !step.cancels && !step.accepted);
-    let second = s.steps.iter().filter(|step| !step.cancels).nth(1);
-    let target = next.or(second);
-    let decision = match target {
+    if let Some(reason) = mismatch(s, found, &Outcome::Processing) {
+        return contradicts(s, reason, found, Channel::Lookup);
+    }
+    let first = s.steps.iter().position(|step| !step.cancels);
+    let next = s.steps.iter().filter(|step| !step.cancels).skip(1).find(|step| !step.accepted);
+    let decision = match next {
         Some(step) if step.sends == 0 && step.is_clean() && s.state != State::RequiresReview => {
-            moved(State::RetryScheduled)
+            let mut decision = moved(State::RetryScheduled);
+            // The shopper has done their part: no waiting time is left to run out.
+            decision.facts.action_done = s.state == State::RequiresAction;
+            decision
         }
         Some(_) | None => unchanged(),
     };
-    let decision = match s.steps.iter().position(|step| !step.cancels) {
+    let decision = match first {
         Some(first) => decision.on_step(first, StepChange::Accepted),
         None => decision,
     };
-    decision.knowing(found)
+    decision.knowing(found).acknowledging()
 }
 
 /// "Not found" is proof only where a bound is declared and everything sent ended before it.
@@ -927,29 +980,33 @@ fn told(s: &Snapshot, occurred_at: Option<Timestamp>, verdict: &Verdict) -> Deci
             if asks && decision.to.is_some() { unchanged().with(Effect::Lookup) } else { decision }
         }
         State::Rejected | State::Canceled => told_after_closing(s, occurred_at, verdict, asks),
-        State::RequiresReview if !s.review.is_none_or(ReviewReason::by_deadline) => unchanged(),
+        // Only a person closes it; what they decide on is asked for afresh.
+        State::RequiresReview if !s.review.is_none_or(ReviewReason::by_deadline) => {
+            unchanged().with(Effect::Lookup)
+        }
         State::RequiresReview
         | State::Created
         | State::Requested
         | State::RequiresAction
         | State::RetryScheduled
         | State::PendingConfirmation => match verdict {
-            Verdict::Definitive(outcome @ Outcome::Succeeded, found) => {
+            Verdict::Definitive(outcome @ Outcome::Succeeded, found)
+                if !asks || names_ours(s, found) || mismatch(s, found, outcome).is_some() =>
+            {
                 definitive(s, outcome, found, Channel::Told)
             }
             Verdict::Contradicts(reason, found) => contradicts(s, *reason, found, Channel::Told),
-            Verdict::Definitive(_, found) | Verdict::Accepted(found) if asks => {
-                knowing_ours(s, found).with(Effect::Lookup)
+            Verdict::Definitive(..) | Verdict::Accepted(_) if asks => {
+                news_of_ours(s, verdict).with(Effect::Lookup)
             }
-            Verdict::Definitive(outcome, found) => {
-                let waits = matches!(outcome, Outcome::Processing | Outcome::ActionRequired { .. });
-                if waits && s.state == State::Requested {
-                    knowing_ours(s, found)
-                } else {
-                    definitive(s, outcome, found, Channel::Told)
-                }
+            Verdict::Definitive(Outcome::Processing | Outcome::ActionRequired { .. }, _)
+                if s.state == State::Requested =>
+            {
+                news_of_ours(s, verdict)
             }
-            Verdict::Accepted(found) => knowing_ours(s, found),
+            Verdict::Definitive(Outcome::Rejected { .. }, _) if !decline_speaks(s) => unchanged(),
+            Verdict::Definitive(outcome, found) => definitive(s, outcome, found, Channel::Told),
+            Verdict::Accepted(_) => news_of_ours(s, verdict),
             Verdict::NotSent
             | Verdict::NotExecuted(_)
             | Verdict::RetryLater { .. }
@@ -960,10 +1017,40 @@ fn told(s: &Snapshot, occurred_at: Option<Timestamp>, verdict: &Verdict) -> Deci
     }
 }
 
-/// An id told along with news is kept only if the news is about ours.
-fn knowing_ours(s: &Snapshot, found: &Found) -> Decision {
-    let ours = mismatch(s, found, &Outcome::Processing).is_none();
-    if ours { unchanged().knowing(found) } else { unchanged() }
+/// Whether an object names all of ours that it could: only then a success told by itself applies.
+fn names_ours(s: &Snapshot, found: &Found) -> bool {
+    let same_object = match (&s.provider_id, &found.provider_id) {
+        (Some(ours), Some(theirs)) => ours == theirs,
+        (Some(_) | None, None) | (None, Some(_)) => true,
+    };
+    same_object
+        && found.reference.as_ref() == Some(&s.reference)
+        && (s.account.is_none() || s.account == found.account)
+}
+
+/// What is told beside a state is kept only if it is about ours: an id, an object's existence.
+fn news_of_ours(s: &Snapshot, verdict: &Verdict) -> Decision {
+    let (found, exists) = match verdict {
+        // The declined object may be another one than the object of an earlier send.
+        Verdict::Definitive(Outcome::Rejected { .. }, _) if !decline_speaks(s) => {
+            return unchanged();
+        }
+        Verdict::Definitive(Outcome::Processing | Outcome::ActionRequired { .. }, found)
+        | Verdict::Accepted(found) => (found, true),
+        Verdict::Definitive(_, found) => (found, false),
+        Verdict::NotSent
+        | Verdict::NotExecuted(_)
+        | Verdict::RetryLater { .. }
+        | Verdict::Indeterminate
+        | Verdict::Absent
+        | Verdict::NoNews
+        | Verdict::Contradicts(..) => return unchanged(),
+    };
+    if mismatch(s, found, &Outcome::Processing).is_some() {
+        return unchanged();
+    }
+    let decision = unchanged().knowing(found);
+    if exists { decision.acknowledging() } else { decision }
 }
 
 fn told_after_closing(
