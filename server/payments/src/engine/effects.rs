@@ -121,12 +121,8 @@ impl Engine {
         }
         let others_settled = !loaded.siblings.iter().any(unsettled);
         if moved && others_settled && !unsettled(&loaded.operation) {
-            loaded.order.state = match loaded.order.state {
-                OrderState::CancelRequested => {
-                    decide_order(loaded.order.state, OrderNews::AllClosed)
-                }
-                other => other,
-            };
+            // Only an order that waits to be given up is moved by this.
+            loaded.order.state = decide_order(loaded.order.state, OrderNews::AllClosed);
             let given_up = loaded.operation.kind == Kind::PAYMENT;
             if given_up && loaded.order.goods == Goods::Reserved {
                 work.release(&loaded.order.lines).await?;
@@ -244,7 +240,7 @@ impl Engine {
                 .filter(|operation| operation.kind == *kind && operation.state == State::Succeeded)
                 .filter_map(|operation| operation.effect)
                 .filter(|effect| effect.currency == loaded.order.amount.currency)
-                .fold(Some(0_i64), |sum, effect: Money| sum?.checked_add(effect.minor))
+                .try_fold(0_i64, |sum, effect: Money| sum.checked_add(effect.minor))
         };
         let (Some(taken), Some(returned)) = (sum(&Kind::PAYMENT), sum(&Kind::REFUND)) else {
             return Err(Error::Overflow);

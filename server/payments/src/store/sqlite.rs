@@ -139,13 +139,12 @@ struct SqliteWork {
 
 /// Tells a constraint from other troubles of the database.
 fn constraint(reason: sqlx::Error) -> StoreError {
-    match &reason {
-        sqlx::Error::Database(database)
-            if database.is_unique_violation() || database.is_check_violation() =>
-        {
-            StoreError::Constraint(database.message().to_owned())
-        }
-        _ => StoreError::Database(reason),
+    let violated = reason
+        .as_database_error()
+        .filter(|database| database.is_unique_violation() || database.is_check_violation());
+    match violated {
+        Some(database) => StoreError::Constraint(database.message().to_owned()),
+        None => StoreError::Database(reason),
     }
 }
 
