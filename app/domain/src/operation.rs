@@ -287,6 +287,11 @@ impl Snapshot {
             || (self.state == State::RequiresAction && now >= self.deadline_at)
     }
 
+    /// How often a cancel was sent.
+    pub(crate) fn cancel_sends(&self) -> u32 {
+        self.steps.iter().filter(|step| step.cancels).map(|step| step.sends).sum()
+    }
+
     /// The place of the cancelling step.
     pub fn cancel_step(&self) -> Option<usize> {
         self.steps.iter().position(|step| step.cancels)
@@ -310,20 +315,70 @@ impl Snapshot {
     }
 
     /// The place of the step to send next, if any: the cancelling one where the object must end
-    /// and is acknowledged, else the first that was not yet accepted.
+    /// and can be reached, else the first that was not yet accepted.
     pub fn next_step(&self, now: Timestamp) -> Option<usize> {
-        if self.must_end(now) || self.is_expired(now) {
-            return if self.provider_id.is_some() { self.cancel_step() } else { None };
+        if self.must_end(now) || self.is_expired(now) || self.only_cancel_helps() {
+            return if self.is_cancel_reachable() { self.cancel_step() } else { None };
         }
         self.steps.iter().position(|step| !step.cancels && !step.accepted)
+    }
+
+    /// Whether the provider can be asked at all, with what is known by now.
+    pub fn can_ask(&self) -> bool {
+        let lookup = self.capability.lookup;
+        lookup.is_some_and(|lookup| lookup.by_reference || self.provider_id.is_some())
+    }
+
+    /// Whether a cancel would find its object: by its id, or by the key of what was sent.
+    fn is_cancel_reachable(&self) -> bool {
+        let sent = self.steps.iter().any(|step| !step.cancels && !step.is_clean());
+        self.provider_id.is_some() || (self.capability.cancel_by_key && sent)
+    }
+
+    /// Unknown, with no way to ask and no way to repeat: what is left is to make it a nothing.
+    fn only_cancel_helps(&self) -> bool {
+        let strategy = strategy(&self.capability);
+        self.state == State::PendingConfirmation
+            && !self.acknowledged
+            && strategy.cancel_unknown
+            && !strategy.look_up
+            && !strategy.replay
+    }
+
+    /// Whether a cancel may still be tried: one exists, finds its object, and its time is not over.
+    pub fn is_cancel_open(&self, now: Timestamp) -> bool {
+        let step = self.steps.iter().find(|step| step.cancels);
+        self.is_cancel_reachable()
+            && step.is_some_and(|step| {
+                step.replay_until().is_none_or(|end| now < end)
+                    && step.first_sent_at.is_none_or(|at| now < at.after(self.cancel_grace))
+            })
+    }
+
+    /// Whether the shopper's time was over long ago and no lookup since then told anything.
+    pub(crate) fn is_unheard(&self, now: Timestamp) -> bool {
+        let over = self.action_until().max(self.entered_at);
+        self.can_ask()
+            && now >= over.after(self.cancel_grace)
+            && self.looked_up_at.is_none_or(|at| at < self.action_until())
+    }
+
+    /// Whether the deadline is not the end yet: a cancel that was never tried can still turn the
+    /// unknown, or an object that was accepted and not confirmed, into a known nothing.
+    fn owes_cancel(&self) -> bool {
+        let effect = || self.steps.iter().filter(|step| !step.cancels);
+        let unconfirmed = effect().any(|step| step.accepted) && effect().any(|step| !step.accepted);
+        let tried = self.steps.iter().any(|step| step.cancels && step.first_sent_at.is_some());
+        let exists = self.cancel_step().is_some() && self.is_cancel_reachable();
+        exists && !tried && (unconfirmed || self.capability.cancel_by_key)
     }
 
     /// When waiting for an outcome is over and a person is asked.
     pub fn gives_up_at(&self) -> Timestamp {
         let cancel = self.steps.iter().find(|step| step.cancels);
-        let grace =
-            cancel.and_then(|step| step.first_sent_at).map(|at| at.after(self.cancel_grace));
-        grace.map_or(self.deadline_at, |at| at.max(self.deadline_at))
+        let tried = cancel.and_then(|step| step.first_sent_at);
+        let from = if self.owes_cancel() { Some(self.deadline_at) } else { tried };
+        from.map_or(self.deadline_at, |at| at.after(self.cancel_grace).max(self.deadline_at))
     }
 }
 
@@ -451,6 +506,28 @@ pub struct Decision {
 
 /// Decides what `evidence` means for an operation. Pure and total: the caller stores the answer.
 pub fn decide(s: &Snapshot, evidence: &Evidence, now: Timestamp) -> Decision {
+    tidy(s, judge(s, evidence, now))
+}
+
+/// Leaves out of a decision what changes nothing: the state it is in, a question nobody can ask,
+/// a second object's id.
+fn tidy(s: &Snapshot, mut decision: Decision) -> Decision {
+    let same_review = decision.facts.review.is_none() || decision.facts.review == s.review;
+    if decision.to == Some(s.state) && same_review {
+        decision.to = None;
+        decision.effects.retain(|effect| *effect != Effect::Alert(Alert::Review));
+    }
+    if s.provider_id.is_some() {
+        decision.facts.provider_id = None;
+    }
+    let named = s.provider_id.is_some() || decision.facts.provider_id.is_some();
+    if !s.capability.lookup.is_some_and(|lookup| lookup.by_reference || named) {
+        decision.effects.retain(|effect| *effect != Effect::Lookup);
+    }
+    decision
+}
+
+fn judge(s: &Snapshot, evidence: &Evidence, now: Timestamp) -> Decision {
     match evidence {
         Evidence::Claim { step, lease_until } => claim(s, *step, *lease_until, now),
         Evidence::Answer { step, sent_at, own_lease, cached, verdict } => {
@@ -536,17 +613,27 @@ fn review(reason: ReviewReason) -> Decision {
     decision
 }
 
-/// May this step be sent now? Everything that forbids a send stands here.
+/// Grants a send, or leaves everything as it is.
 fn claim(s: &Snapshot, step: usize, lease_until: Timestamp, now: Timestamp) -> Decision {
-    let Some(record) = s.steps.get(step) else { return unchanged() };
+    if !may_send(s, step, lease_until, now) {
+        return unchanged();
+    }
+    let mut decision = moved(State::Requested).on_step(step, StepChange::Sent);
+    decision.may_send = true;
+    decision
+}
+
+/// May this step be sent now? Everything that forbids a send stands here.
+pub(crate) fn may_send(s: &Snapshot, step: usize, lease_until: Timestamp, now: Timestamp) -> bool {
+    let Some(record) = s.steps.get(step) else { return false };
     let due = s.next_step(now) == Some(step);
     let in_window = record.replay_until().is_none_or(|end| lease_until <= end);
-    let strategy = strategy(&s.capability);
     let allowed = match s.state {
+        // What goes to the provider first must be provably first.
         State::Created | State::RetryScheduled => record.is_clean(),
+        State::PendingConfirmation if record.cancels => true,
         // A replay: only of a step whose key or reference the provider knows.
-        State::PendingConfirmation if record.cancels => s.acknowledged,
-        State::PendingConfirmation => record.is_clean() || strategy.replay,
+        State::PendingConfirmation => record.is_clean() || strategy(&s.capability).replay,
         State::RequiresAction => record.cancels,
         State::Requested
         | State::RequiresReview
@@ -555,12 +642,7 @@ fn claim(s: &Snapshot, step: usize, lease_until: Timestamp, now: Timestamp) -> D
         | State::Canceled
         | State::Reversed => false,
     };
-    if !(allowed && due && in_window) || record.in_flight {
-        return unchanged();
-    }
-    let mut decision = moved(State::Requested).on_step(step, StepChange::Sent);
-    decision.may_send = true;
-    decision
+    allowed && due && in_window && !record.in_flight
 }
 
 /// How a send came about.
@@ -705,7 +787,7 @@ fn our_fault(s: &Snapshot, step: usize) -> Decision {
 fn accepted(s: &Snapshot, step: usize) -> Decision {
     let next = s.steps.iter().skip(step + 1).find(|next| !next.cancels);
     match next {
-        Some(next) if next.is_clean() && next.sends == 0 => moved(State::RetryScheduled),
+        Some(next) if next.sends == 0 && !s.is_canceling() => moved(State::RetryScheduled),
         Some(_) | None => unknown(s),
     }
 }
@@ -721,7 +803,17 @@ enum Channel {
 /// The provider's own word on an operation that is open or in review by deadline.
 fn definitive(s: &Snapshot, outcome: &Outcome, found: &Found, channel: Channel) -> Decision {
     if let Some(reason) = mismatch(s, found, outcome) {
-        return contradicts(s, reason, found, channel);
+        let mut decision = contradicts(s, reason, found, channel);
+        // Only a success is an effect that a person may accept or give back.
+        if *outcome != Outcome::Succeeded {
+            decision.facts.effect = None;
+        }
+        // And what is dead stands in nobody's way.
+        if matches!(outcome, Outcome::Rejected { .. } | Outcome::Canceled) {
+            decision.facts.provider_id = None;
+            decision.facts.acknowledged = false;
+        }
+        return decision;
     }
     match outcome {
         Outcome::Succeeded => success(s, found),
@@ -736,6 +828,10 @@ fn definitive(s: &Snapshot, outcome: &Outcome, found: &Found, channel: Channel) 
             moved(State::Canceled).because(why).knowing(found)
         }
         Outcome::Reversed => reversed(s, found),
+        // What nobody can cancel any more stays with the person who looks at it.
+        Outcome::ActionRequired { .. } if s.state == State::RequiresReview && !cancels_once(s) => {
+            unchanged().knowing(found).acknowledging()
+        }
         Outcome::ActionRequired { url, expires_at } => {
             let mut decision = moved(State::RequiresAction).knowing(found);
             decision.facts.acknowledged = true;
@@ -768,6 +864,11 @@ fn success(s: &Snapshot, found: &Found) -> Decision {
     }
     let taken = order.state == OrderState::AwaitingPayment && order.goods_available;
     decision.with(if taken { Effect::TakePayment } else { Effect::OweRefund })
+}
+
+/// Whether a cancel exists that was never tried.
+fn cancels_once(s: &Snapshot) -> bool {
+    s.steps.iter().any(|step| step.cancels && step.first_sent_at.is_none())
 }
 
 fn reversed(s: &Snapshot, found: &Found) -> Decision {
@@ -830,9 +931,13 @@ fn looked_up(s: &Snapshot, sent_at: Timestamp, own: bool, verdict: &Verdict) -> 
     match s.state {
         State::Rejected | State::Canceled if sent_at > s.entered_at => after_closing(s, verdict),
         State::Rejected | State::Canceled => unchanged().with(Effect::Lookup),
+        // Asked before the success was known, it may be older news.
+        State::Succeeded | State::Reversed if sent_at <= s.entered_at => told(s, None, verdict),
         State::Succeeded | State::Reversed => after_success(s, verdict),
         State::Requested => told(s, None, verdict),
-        State::RequiresReview if !s.review.is_none_or(ReviewReason::by_deadline) => unchanged(),
+        State::RequiresReview if !s.review.is_none_or(ReviewReason::by_deadline) => {
+            for_a_person(verdict)
+        }
         State::RequiresReview
         | State::Created
         | State::RequiresAction
@@ -843,6 +948,8 @@ fn looked_up(s: &Snapshot, sent_at: Timestamp, own: bool, verdict: &Verdict) -> 
             }
             Verdict::Accepted(found) => still_accepted(s, found),
             Verdict::Contradicts(reason, found) => contradicts(s, *reason, found, Channel::Lookup),
+            // What was never sent, or provably not executed, is not proven by a question.
+            Verdict::Absent if s.steps.iter().all(Step::is_clean) => unchanged(),
             Verdict::Absent if proves_absence(s, sent_at) => {
                 moved(State::Canceled).because(CanceledWhy::NeverExecuted)
             }
@@ -854,6 +961,26 @@ fn looked_up(s: &Snapshot, sent_at: Timestamp, own: bool, verdict: &Verdict) -> 
             | Verdict::Indeterminate
             | Verdict::NoNews => unchanged(),
         },
+    }
+}
+
+/// What a fresh lookup finds is put before the person who decides; it decides nothing itself.
+fn for_a_person(verdict: &Verdict) -> Decision {
+    match verdict {
+        Verdict::Definitive(Outcome::Succeeded, found) | Verdict::Contradicts(_, found) => {
+            let mut decision = unchanged().knowing(found);
+            decision.facts.effect = found.amount;
+            decision
+        }
+        Verdict::Definitive(Outcome::Processing | Outcome::ActionRequired { .. }, found)
+        | Verdict::Accepted(found) => unchanged().knowing(found).acknowledging(),
+        Verdict::Definitive(..)
+        | Verdict::NotSent
+        | Verdict::NotExecuted(_)
+        | Verdict::RetryLater { .. }
+        | Verdict::Indeterminate
+        | Verdict::Absent
+        | Verdict::NoNews => unchanged(),
     }
 }
 
@@ -874,7 +1001,7 @@ fn still_accepted(s: &Snapshot, found: &Found) -> Decision {
     let first = s.steps.iter().position(|step| !step.cancels);
     let next = s.steps.iter().filter(|step| !step.cancels).skip(1).find(|step| !step.accepted);
     let decision = match next {
-        Some(step) if step.sends == 0 && step.is_clean() && s.state != State::RequiresReview => {
+        Some(step) if step.sends == 0 && !s.is_canceling() && s.state != State::RequiresReview => {
             let mut decision = moved(State::RetryScheduled);
             // The shopper has done their part: no waiting time is left to run out.
             decision.facts.action_done = s.state == State::RequiresAction;
@@ -1068,7 +1195,7 @@ fn told_after_closing(
         return unchanged();
     }
     if asks {
-        return unchanged().with(Effect::Lookup);
+        return news_of_ours(s, verdict).with(Effect::Lookup);
     }
     match (occurred_at, verdict) {
         (Some(at), _) if at > s.entered_at => after_closing(s, verdict),
@@ -1077,6 +1204,14 @@ fn told_after_closing(
             decision.facts.effect = found.amount;
             decision
         }
+        // No time to compare: a person has to.
+        (
+            None,
+            Verdict::Definitive(Outcome::Processing | Outcome::ActionRequired { .. }, found),
+        ) => review(ReviewReason::EventTimeUndecided)
+            .odd(Anomaly::LateNews)
+            .knowing(found)
+            .acknowledging(),
         (Some(_) | None, _) => unchanged().odd(Anomaly::LateNews),
     }
 }
@@ -1106,16 +1241,8 @@ fn tick(s: &Snapshot, now: Timestamp) -> Decision {
             Some(_) | None => review(ReviewReason::Deadline),
         },
         State::RequiresAction if now < s.action_until() && !s.is_unwanted() => unchanged(),
-        State::RequiresAction => match s.cancel_step().and_then(|step| s.steps.get(step)) {
-            Some(step)
-                if s.provider_id.is_some()
-                    && step.replay_until().is_none_or(|end| now < end)
-                    && now < s.deadline_at.after(s.cancel_grace) =>
-            {
-                unchanged()
-            }
-            Some(_) | None => review(ReviewReason::NotCancelable),
-        },
+        State::RequiresAction if s.is_cancel_open(now) && !s.is_unheard(now) => unchanged(),
+        State::RequiresAction => review(ReviewReason::NotCancelable),
         State::PendingConfirmation if now >= s.gives_up_at() => review(ReviewReason::Deadline),
         State::PendingConfirmation
         | State::Requested
@@ -1127,24 +1254,29 @@ fn tick(s: &Snapshot, now: Timestamp) -> Decision {
     }
 }
 
-/// A person's decision. Only in review; an effect must be on record to be taken or given back.
+/// A person's decision. Only in review, and only on what a lookup sent since then has shown.
 fn operator(s: &Snapshot, act: Act) -> Decision {
     if s.state != State::RequiresReview {
         return unchanged();
     }
+    let fresh = s.looked_up_at.is_some_and(|at| at >= s.entered_at);
+    if s.can_ask() && !fresh {
+        return unchanged().with(Effect::Lookup);
+    }
+    let visible = s.acknowledged || s.provider_id.is_some();
     match (act, s.effect) {
         (Act::AcceptEffect, Some(_)) => {
             let mut decision = success(s, &Found::default());
             decision.facts.effect = s.effect;
             decision
         }
-        (Act::RefundEffect, Some(effect)) => {
+        (Act::RefundEffect, Some(effect)) if s.order.is_some() => {
             let mut decision = moved(State::Succeeded).with(Effect::OweRefund);
             decision.facts.effect = Some(effect);
             decision
         }
-        (Act::Cancel, None) => moved(State::Canceled).because(CanceledWhy::Operator),
-        (Act::AcceptEffect | Act::RefundEffect, None) | (Act::Cancel, Some(_)) => unchanged(),
+        (Act::Cancel, None) if !visible => moved(State::Canceled).because(CanceledWhy::Operator),
+        (Act::AcceptEffect | Act::RefundEffect | Act::Cancel, _) => unchanged(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::{
     capability::strategy,
-    operation::{Snapshot, State},
+    operation::{Snapshot, State, may_send},
     schedule::{Timestamp, Timing},
 };
 
@@ -46,11 +46,12 @@ pub struct Progress {
 
 /// Says what to do next with an operation that is due.
 pub fn plan(s: &Snapshot, progress: &Progress, timing: &Timing, now: Timestamp) -> Next {
-    let asks = s.capability.lookup.is_some();
+    let asks = s.can_ask();
+    let step = s.next_step(now).filter(|step| may_send(s, *step, now.after(timing.lease), now));
     match s.state {
         State::Requested if progress.lease_until.is_none_or(|end| now >= end) => Next::EndLease,
         State::Requested => Next::Wait,
-        State::Created | State::RetryScheduled => match s.next_step(now) {
+        State::Created | State::RetryScheduled => match step {
             Some(step) if !s.must_end(now) => Next::Send(step),
             // What is acknowledged and has to end is cancelled at the provider.
             Some(step) if now < s.deadline_at.after(s.cancel_grace) => Next::Send(step),
@@ -60,11 +61,10 @@ pub fn plan(s: &Snapshot, progress: &Progress, timing: &Timing, now: Timestamp) 
         State::PendingConfirmation => {
             // Ask before sending anything again.
             let asked = !asks || progress.last_lookup_at > progress.last_send_at;
-            let replay_due = replay_at(s, progress, timing).is_some_and(|at| now >= at);
-            let cancels = s.is_unwanted() || s.is_expired(now);
-            match s.next_step(now) {
-                Some(step) if asked && cancels => Next::Send(step),
-                Some(step) if asked && replay_due && !cancels => Next::Send(step),
+            let cancels = step.is_some() && step == s.cancel_step();
+            let due = cancels || replay_at(s, progress, timing).is_some_and(|at| now >= at);
+            match step {
+                Some(step) if asked && due => Next::Send(step),
                 Some(_) | None if asks => Next::Lookup,
                 Some(_) | None => Next::Wait,
             }
@@ -72,13 +72,11 @@ pub fn plan(s: &Snapshot, progress: &Progress, timing: &Timing, now: Timestamp) 
         State::RequiresAction if s.is_expired(now) || s.is_unwanted() => {
             let over = if s.is_unwanted() { s.entered_at } else { s.action_until() };
             let asked = !asks || progress.last_lookup_at.is_some_and(|at| at >= over);
-            match s.next_step(now) {
-                Some(step) if asked => {
-                    let open = s.steps.get(step).and_then(crate::operation::Step::replay_until);
-                    if open.is_none_or(|end| now < end) { Next::Send(step) } else { Next::Tick }
-                }
-                None if asked => Next::Tick,
-                Some(_) | None => Next::Lookup,
+            match step {
+                Some(_) | None if !s.is_cancel_open(now) || s.is_unheard(now) => Next::Tick,
+                Some(step) if asked => Next::Send(step),
+                Some(_) | None if asks => Next::Lookup,
+                Some(_) | None => Next::Wait,
             }
         }
         State::RequiresAction if asks => Next::Lookup,
@@ -99,8 +97,9 @@ pub fn plan(s: &Snapshot, progress: &Progress, timing: &Timing, now: Timestamp) 
 
 /// When the next same-key replay is due; `None` where a replay cannot help or is not allowed.
 fn replay_at(s: &Snapshot, progress: &Progress, timing: &Timing) -> Option<Timestamp> {
-    // With the object's id at hand a lookup decides.
-    let lookup_decides = s.provider_id.is_some() && s.capability.lookup.is_some();
+    // With the object's id at hand a lookup decides, unless all it can say is "not confirmed yet".
+    let confirms = s.steps.iter().any(|step| step.accepted);
+    let lookup_decides = s.provider_id.is_some() && s.capability.lookup.is_some() && !confirms;
     if !strategy(&s.capability).replay || lookup_decides {
         return None;
     }
@@ -119,7 +118,7 @@ pub fn next_due(
     random: u32,
     now: Timestamp,
 ) -> Option<Timestamp> {
-    let asks = s.capability.lookup.is_some();
+    let asks = s.can_ask();
     let poll = now.after(timing.lookup_wait(progress.lookups, random));
     match s.state {
         State::Created => Some(now),
@@ -132,7 +131,14 @@ pub fn next_due(
         }
         State::PendingConfirmation => {
             let replay = replay_at(s, progress, timing).map(|at| at.max(now));
-            let ask = if asks { Some(poll) } else { replay };
+            let cancels = s.next_step(now).is_some_and(|step| s.cancel_step() == Some(step));
+            let ask = match (asks, cancels) {
+                (true, _) => Some(poll),
+                (false, true) => Some(now.after(timing.resend_wait(s.cancel_sends(), random))),
+                (false, false) => replay,
+            };
+            // A cancel may be told to wait; its object is not asked about earlier either.
+            let ask = ask.map(|at| at.max(now.after(wait.unwrap_or_default())));
             Some(ask.map_or(s.gives_up_at(), |at| at.min(s.gives_up_at())).max(now))
         }
         State::RequiresAction => {
@@ -143,7 +149,13 @@ pub fn next_due(
         }
         State::RequiresReview => {
             let open = s.review.is_none_or(crate::operation::ReviewReason::by_deadline);
-            (asks && open).then(|| now.after(timing.review_wait(random)))
+            // A person decides on a fresh lookup; later ones come only where one may close it.
+            let fresh = s.looked_up_at.is_some_and(|at| at >= s.entered_at);
+            match (asks, open) {
+                (true, true) => Some(now.after(timing.review_wait(random))),
+                (true, false) if !fresh || progress.lookup_wanted => Some(poll),
+                (true, false) | (false, _) => None,
+            }
         }
         State::Succeeded | State::Rejected | State::Canceled | State::Reversed => {
             (asks && progress.lookup_wanted).then_some(poll)
