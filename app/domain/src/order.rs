@@ -81,7 +81,9 @@ pub fn decide_order(state: OrderState, news: OrderNews) -> OrderState {
         (S::Paid | S::PartiallyRefunded | S::Refunded, N::Refunded { some: true, .. }) => {
             S::PartiallyRefunded
         }
-        (S::PartiallyRefunded | S::Refunded, N::Refunded { .. }) => S::Paid,
+        (S::PartiallyRefunded, N::Refunded { .. }) => S::Paid,
+        // What was to go back entirely and did not is owed; its goods may be sold to others.
+        (S::Refunded, N::Refunded { .. }) => S::RefundDue,
         (S::RefundDue, N::Refunded { total: true, .. }) => S::Refunded,
         (
             S::AwaitingPayment
