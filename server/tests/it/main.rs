@@ -1,0 +1,12 @@
+//! The shop and its provider as two real processes, over real HTTP and SQLite.
+//!
+//! Every test ends by comparing three records: the shop's database, the provider's ledger of
+//! effects, and the provider's log of the requests it received.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
+
+mod article;
+mod cases;
+mod crash;
+mod harness;
+mod stock;
