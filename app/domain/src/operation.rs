@@ -933,6 +933,9 @@ fn looked_up(s: &Snapshot, sent_at: Timestamp, own: bool, verdict: &Verdict) -> 
         State::Rejected | State::Canceled => unchanged().with(Effect::Lookup),
         // Asked before the success was known, it may be older news.
         State::Succeeded | State::Reversed if sent_at <= s.entered_at => told(s, None, verdict),
+        State::Reversed if matches!(verdict, Verdict::Definitive(Outcome::Succeeded, _)) => {
+            unchanged().odd(Anomaly::LateSuccess)
+        }
         State::Succeeded | State::Reversed => after_success(s, verdict),
         State::Requested => told(s, None, verdict),
         State::RequiresReview if !s.review.is_none_or(ReviewReason::by_deadline) => {
@@ -1281,4 +1284,4 @@ fn operator(s: &Snapshot, act: Act) -> Decision {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -130,8 +130,12 @@ pub fn next_due(
             Some(now.after(own.max(wait.unwrap_or_default())).min(s.deadline_at.max(now)))
         }
         State::PendingConfirmation => {
-            let replay = replay_at(s, progress, timing).map(|at| at.max(now));
-            let cancels = s.next_step(now).is_some_and(|step| s.cancel_step() == Some(step));
+            let next = s.next_step(now);
+            let cancels = next.is_some() && next == s.cancel_step();
+            // A replay that would be refused is not waited for.
+            let replay = replay_at(s, progress, timing).map(|at| at.max(now)).filter(|at| {
+                next.is_some_and(|step| may_send(s, step, at.after(timing.lease), *at))
+            });
             let ask = match (asks, cancels) {
                 (true, _) => Some(poll),
                 (false, true) => Some(now.after(timing.resend_wait(s.cancel_sends(), random))),
