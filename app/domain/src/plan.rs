@@ -97,10 +97,13 @@ pub fn plan(s: &Snapshot, progress: &Progress, timing: &Timing, now: Timestamp) 
 
 /// When the next same-key replay is due; `None` where a replay cannot help or is not allowed.
 fn replay_at(s: &Snapshot, progress: &Progress, timing: &Timing) -> Option<Timestamp> {
-    // With the object's id at hand a lookup decides, unless all it can say is "not confirmed yet".
-    let confirms = s.steps.iter().any(|step| step.accepted);
-    let lookup_decides = s.provider_id.is_some() && s.capability.lookup.is_some() && !confirms;
-    if !strategy(&s.capability).replay || lookup_decides {
+    // With the object's id at hand a lookup decides, unless all it can say is "not confirmed yet":
+    // then one replay is worth its place under the cap, and leaves one for a cancel.
+    let mut effects = s.steps.iter().filter(|step| !step.cancels);
+    let accepted = effects.clone().any(|step| step.accepted);
+    let confirms = accepted && effects.any(|step| !step.accepted && step.tainted);
+    let lookup_decides = s.provider_id.is_some() && s.capability.lookup.is_some();
+    if !strategy(&s.capability).replay || (lookup_decides && (!confirms || progress.replays > 0)) {
         return None;
     }
     let wait = timing.replays.get(progress.replays as usize)?;
