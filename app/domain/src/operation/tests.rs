@@ -6,4 +6,5 @@ mod properties;
 mod provider;
 mod sentences;
 mod shop;
+mod totality;
 mod traces;
