@@ -1,0 +1,89 @@
+//! From what was made to what the client sees: whole, cut, late, or nothing at all.
+
+use std::time::Duration;
+
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderName, HeaderValue, StatusCode},
+    response::Response,
+};
+use futures::stream;
+
+use crate::{
+    faults::{Reply, Step},
+    ledger::Made,
+    serve::Cut,
+};
+
+/// A plain answer.
+pub fn plain(made: &Made, request_id: &str, replayed: bool) -> Response {
+    let mut answer = Response::new(Body::from(made.body.clone()));
+    *answer.status_mut() =
+        StatusCode::from_u16(made.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    put(&mut answer, "content-type", &made.content_type);
+    put(&mut answer, "request-id", request_id);
+    if replayed {
+        put(&mut answer, "idempotent-replayed", "true");
+    }
+    answer
+}
+
+fn put(answer: &mut Response, name: &str, value: &str) {
+    if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_str(value)) {
+        answer.headers_mut().insert(name, value);
+    }
+}
+
+/// The answer a script wants instead, as the idempotency layer would keep it.
+pub fn replacement(reply: &Reply) -> Option<Made> {
+    match reply {
+        Reply::Status { status, body, content_type, .. } => Some(Made {
+            status: *status,
+            body: body.clone(),
+            content_type: content_type.clone().unwrap_or_else(|| "application/json".to_owned()),
+        }),
+        Reply::Normal | Reply::DropBeforeHeaders | Reply::CutMidBody | Reply::Never => None,
+    }
+}
+
+/// How the request log names an answer.
+pub fn name(step: &Step, made: &Made) -> String {
+    match &step.answer {
+        Reply::Normal | Reply::Status { .. } => made.status.to_string(),
+        Reply::DropBeforeHeaders => "dropped".to_owned(),
+        Reply::CutMidBody => "cut".to_owned(),
+        Reply::Never => "never".to_owned(),
+    }
+}
+
+/// Sends the answer as the script wants it.
+pub async fn deliver(step: &Step, made: &Made, request_id: &str, replayed: bool) -> Response {
+    tokio::time::sleep(Duration::from_millis(step.delay_ms)).await;
+    match &step.answer {
+        Reply::Normal => plain(made, request_id, replayed),
+        Reply::Status { headers, .. } => {
+            let mut answer = plain(made, request_id, replayed);
+            for (name, value) in headers {
+                put(&mut answer, name, value);
+            }
+            answer
+        }
+        Reply::DropBeforeHeaders => {
+            let mut answer = Response::new(Body::empty());
+            answer.extensions_mut().insert(Cut);
+            answer
+        }
+        Reply::CutMidBody => {
+            let bytes = Bytes::from(made.body.clone());
+            let half = bytes.slice(..bytes.len() / 2);
+            let length = bytes.len().to_string();
+            let cut = std::io::Error::other("cut on purpose");
+            let body = Body::from_stream(stream::iter([Ok(half), Err(cut)]));
+            let mut answer = plain(made, request_id, replayed);
+            *answer.body_mut() = body;
+            put(&mut answer, "content-length", &length);
+            answer
+        }
+        Reply::Never => std::future::pending().await,
+    }
+}

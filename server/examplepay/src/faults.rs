@@ -1,0 +1,256 @@
+//! Fault scripts: what goes wrong, request by request. Kept in memory, gone with a restart.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+
+/// Which requests a script is for. What is not named fits anything.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Match {
+    /// The endpoint: `create_payment`, `get_payment`, ... or `any`.
+    #[serde(default)]
+    pub operation: Option<String>,
+    /// The whole idempotency key.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// How it begins.
+    #[serde(default)]
+    pub key_prefix: Option<String>,
+    /// The merchant's reference.
+    #[serde(default)]
+    pub reference: Option<String>,
+    /// The payment token.
+    #[serde(default)]
+    pub token: Option<String>,
+}
+
+/// Whether the provider does what it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum Execute {
+    /// At once, or not at all.
+    Now(bool),
+    /// After a while.
+    Later(Later),
+}
+
+/// The word `later`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Later {
+    /// See `execute_after_ms`.
+    Later,
+}
+
+/// What the client sees.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Reply {
+    /// The true answer.
+    #[default]
+    Normal,
+    /// The connection ends before a byte of the answer.
+    DropBeforeHeaders,
+    /// The connection ends within the body.
+    CutMidBody,
+    /// No answer, for ever.
+    Never,
+    /// Any answer.
+    Status {
+        /// The status.
+        status: u16,
+        /// The body.
+        #[serde(default)]
+        body: String,
+        /// Its type.
+        #[serde(default)]
+        content_type: Option<String>,
+        /// More headers.
+        #[serde(default)]
+        headers: BTreeMap<String, String>,
+    },
+}
+
+/// What happens to the event of an effect.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Hook {
+    /// `normal`, `before_response`, `never`, `delayed`, `copies`.
+    pub mode: Option<String>,
+    /// With `delayed`: how long.
+    pub delay_ms: Option<u64>,
+    /// With `copies`: how many.
+    pub copies: Option<u32>,
+    /// Comes only after the object's next event.
+    pub reverse: bool,
+    /// `amount`, `currency`, `signature`, `reference`, `account`, `livemode`.
+    pub wrong: Option<String>,
+}
+
+/// What lookups of the object say for a while.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Hide {
+    /// Lookups do not find it for so long.
+    pub not_found_for_ms: u64,
+}
+
+/// What happens to one request.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Step {
+    /// Whether it is executed; it is, unless told otherwise.
+    pub execute: Option<Execute>,
+    /// With `later`: after how long.
+    pub execute_after_ms: u64,
+    /// What the client sees.
+    pub answer: Reply,
+    /// How long the answer takes.
+    pub delay_ms: u64,
+    /// The answer is what the key gives from now on.
+    pub save: bool,
+    /// What happens to its event.
+    pub webhook: Hook,
+    /// What lookups say.
+    pub lookup: Option<Hide>,
+}
+
+/// A script, as the control API takes it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// For which requests.
+    #[serde(default, rename = "match")]
+    pub matches: Match,
+    /// One step a request, in order.
+    pub steps: Vec<Step>,
+    /// `normal` or `repeat_last`.
+    #[serde(default)]
+    pub after_steps: Option<String>,
+}
+
+/// What is known of a request when its script is looked for.
+#[derive(Clone, Debug, Default)]
+pub struct About<'a> {
+    /// The endpoint.
+    pub operation: &'a str,
+    /// The key.
+    pub key: Option<&'a str>,
+    /// The reference.
+    pub reference: Option<&'a str>,
+    /// The token.
+    pub token: Option<&'a str>,
+}
+
+/// How lookups answer for a while, whatever is asked.
+#[derive(Clone, Debug)]
+pub struct Lookups {
+    /// The status, 404 for not found.
+    pub status: u16,
+    /// Until when.
+    pub until: Instant,
+    /// Only for this reference.
+    pub reference: Option<String>,
+}
+
+#[derive(Default)]
+struct Inner {
+    scripts: Vec<(u64, Script, usize)>,
+    next_id: u64,
+    lookups: Option<Lookups>,
+    hidden: Vec<(String, Instant)>,
+    tokens_seen: HashSet<String>,
+}
+
+/// All scripts.
+#[derive(Default)]
+pub struct Faults {
+    inner: Mutex<Inner>,
+}
+
+impl Faults {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a script; gives its number.
+    pub fn add(&self, script: Script) -> u64 {
+        let mut inner = self.lock();
+        inner.next_id += 1;
+        let id = inner.next_id;
+        inner.scripts.push((id, script, 0));
+        id
+    }
+
+    /// Forgets all scripts and answers for lookups.
+    pub fn clear(&self) {
+        let mut inner = self.lock();
+        let next_id = inner.next_id;
+        *inner = Inner { next_id, ..Inner::default() };
+    }
+
+    /// The step for this request: of the first script that fits and has one left.
+    pub fn next(&self, about: &About<'_>) -> Option<Step> {
+        let mut inner = self.lock();
+        for (_, script, used) in &mut inner.scripts {
+            if !fits(&script.matches, about) {
+                continue;
+            }
+            if let Some(step) = script.steps.get(*used) {
+                *used += 1;
+                return Some(step.clone());
+            }
+            if script.after_steps.as_deref() == Some("repeat_last") {
+                return script.steps.last().cloned();
+            }
+        }
+        None
+    }
+
+    /// Whether this is the first request with this key; a test token's fault is for that one.
+    pub fn is_first(&self, key: &str) -> bool {
+        self.lock().tokens_seen.insert(key.to_owned())
+    }
+
+    /// How lookups answer from now on; `None` truthfully.
+    pub fn set_lookups(&self, lookups: Option<Lookups>) {
+        self.lock().lookups = lookups;
+    }
+
+    /// Lookups do not find this reference for a while.
+    pub fn hide(&self, reference: &str, time: Duration) {
+        self.lock().hidden.push((reference.to_owned(), Instant::now() + time));
+    }
+
+    /// The status that a lookup of this reference has to give instead of the truth.
+    pub fn lookup_status(&self, reference: Option<&str>) -> Option<u16> {
+        let now = Instant::now();
+        let mut inner = self.lock();
+        inner.hidden.retain(|(_, until)| *until > now);
+        if reference
+            .is_some_and(|reference| inner.hidden.iter().any(|(hidden, _)| hidden == reference))
+        {
+            return Some(404);
+        }
+        let lookups = inner.lookups.as_ref().filter(|it| it.until > now)?;
+        let concerned = lookups.reference.as_deref().is_none_or(|only| Some(only) == reference);
+        concerned.then_some(lookups.status)
+    }
+}
+
+fn fits(matches: &Match, about: &About<'_>) -> bool {
+    let same =
+        |wanted: Option<&str>, given: Option<&str>| wanted.is_none_or(|it| Some(it) == given);
+    let operation = matches.operation.as_deref().filter(|name| *name != "any");
+    let prefix = matches.key_prefix.as_deref();
+    same(operation, Some(about.operation))
+        && same(matches.key.as_deref(), about.key)
+        && same(matches.reference.as_deref(), about.reference)
+        && same(matches.token.as_deref(), about.token)
+        && prefix.is_none_or(|prefix| about.key.is_some_and(|key| key.starts_with(prefix)))
+}

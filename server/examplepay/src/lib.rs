@@ -1,0 +1,224 @@
+//! A payment provider in its own process: keys, ledger, signed webhooks, and faults on demand.
+//!
+//! It knows nothing of any shop. `docs/examplepay.md` describes its wire and its fault scripts;
+//! the ledger of effects is what tests compare a shop with.
+
+mod answer;
+mod api;
+mod control;
+mod faults;
+mod ledger;
+mod page;
+mod serve;
+mod tokens;
+mod webhooks;
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use sqlx::{
+    SqlitePool,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use crate::webhooks::sign;
+use crate::{faults::Faults, serve::Door};
+
+/// What the provider needs to start.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where its API listens; port 0 takes a free one.
+    pub addr: SocketAddr,
+    /// Where its control API listens; `None` turns it off.
+    pub control_addr: Option<SocketAddr>,
+    /// Its address as shoppers' browsers see it; `None` is the one it listens on.
+    pub public_url: Option<String>,
+    /// Its database file.
+    pub database: PathBuf,
+    /// The one key it takes.
+    pub api_key: String,
+    /// Where its events go; `None` sends none.
+    pub webhook_url: Option<String>,
+    /// What its events are signed with.
+    pub webhook_secret: String,
+    /// The account everything belongs to.
+    pub account: String,
+    /// How long a key is remembered.
+    pub key_window: Duration,
+    /// How long a payment that has to be processed is.
+    pub processing: Duration,
+    /// How long a shopper may take to confirm.
+    pub action: Duration,
+    /// How long after the fact the first delivery of an event is made.
+    pub webhook_delay: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        Self {
+            addr: local(4010),
+            control_addr: Some(local(4011)),
+            public_url: None,
+            database: PathBuf::from("data/examplepay.db"),
+            api_key: "sk_test_payonce".to_owned(),
+            webhook_url: None,
+            webhook_secret: "whsec_payonce".to_owned(),
+            account: "acct_payonce".to_owned(),
+            key_window: Duration::from_secs(24 * 3600),
+            processing: Duration::from_secs(8),
+            action: Duration::from_secs(900),
+            webhook_delay: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Why it did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The port is taken, or the address is not ours.
+    #[error(
+        "{addr} cannot be listened on ({reason}): stop the program that uses it, or set {setting} to another address"
+    )]
+    Listen {
+        /// Which address.
+        addr: SocketAddr,
+        /// What the system said.
+        reason: String,
+        /// The setting that changes it.
+        setting: &'static str,
+    },
+    /// The database cannot be opened.
+    #[error(
+        "the database {path} cannot be opened for writing ({reason}): check the folder and its rights, or set EXAMPLEPAY_DB to another file"
+    )]
+    Database {
+        /// The configured path.
+        path: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// No HTTP client for webhooks.
+    #[error("the HTTP client could not be made: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
+/// What all parts share.
+pub(crate) struct Provider {
+    settings: Settings,
+    public_url: String,
+    db: SqlitePool,
+    faults: Faults,
+    door: Door,
+    client: reqwest::Client,
+    wake: tokio::sync::Notify,
+}
+
+/// A provider that is listening.
+pub struct Running {
+    /// Where its API is.
+    pub addr: SocketAddr,
+    /// Where its control API is.
+    pub control_addr: Option<SocketAddr>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    provider: Arc<Provider>,
+}
+
+impl Running {
+    /// Stops listening, ends what is in flight, and closes the database.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.provider.db.close().await;
+    }
+}
+
+/// Starts the provider.
+///
+/// # Errors
+/// An address or the database cannot be used.
+pub async fn start(settings: Settings) -> Result<Running, StartError> {
+    let _already = rustls::crypto::ring::default_provider().install_default();
+    let db = open(&settings).await?;
+    let listener = serve::listen(settings.addr, "EXAMPLEPAY_ADDR").await?;
+    let addr = serve::local(&listener, settings.addr);
+    let control = match settings.control_addr {
+        Some(at) => Some(serve::listen(at, "EXAMPLEPAY_CONTROL_ADDR").await?),
+        None => None,
+    };
+    let control_addr = control
+        .as_ref()
+        .zip(settings.control_addr)
+        .map(|(listener, at)| serve::local(listener, at));
+    let client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .no_proxy()
+        .timeout(Duration::from_secs(10))
+        .build()?;
+    let public_url = settings.public_url.clone().unwrap_or_else(|| format!("http://{addr}"));
+    let provider = Arc::new(Provider {
+        settings,
+        public_url,
+        db,
+        faults: Faults::default(),
+        door: Door::default(),
+        client,
+        wake: tokio::sync::Notify::new(),
+    });
+    let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+    tasks.spawn(serve::api(
+        listener,
+        addr,
+        api::router(Arc::clone(&provider)),
+        Arc::clone(&provider),
+        stop.clone(),
+    ));
+    if let Some(listener) = control {
+        let router = control::router(Arc::clone(&provider));
+        tasks.spawn(serve::control(listener, router, stop.clone()));
+    }
+    tasks.spawn(webhooks::deliver(Arc::clone(&provider), stop.clone()));
+    tasks.spawn(ledger::settle(Arc::clone(&provider), stop.clone()));
+    Ok(Running { addr, control_addr, stop, tasks, provider })
+}
+
+async fn open(settings: &Settings) -> Result<SqlitePool, StartError> {
+    let path = &settings.database;
+    let trouble =
+        |reason: String| StartError::Database { path: path.display().to_string(), reason };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|reason| trouble(reason.to_string()))?;
+    }
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .busy_timeout(Duration::from_secs(10));
+    // One connection: every change is one transaction after another, as a small provider may.
+    let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await;
+    let pool = pool.map_err(|reason| trouble(reason.to_string()))?;
+    sqlx::raw_sql(ledger::SCHEMA)
+        .execute(&pool)
+        .await
+        .map_err(|reason| trouble(reason.to_string()))?;
+    Ok(pool)
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// A duration in whole milliseconds.
+pub(crate) fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A fresh id with a prefix.
+pub(crate) fn fresh(prefix: &str) -> String {
+    format!("{prefix}_{}", uuid::Uuid::new_v4().simple())
+}

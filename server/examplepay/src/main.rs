@@ -1,0 +1,122 @@
+//! The binary: settings from flags and environment, one line when it is ready, a clean stop.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::Parser;
+use examplepay::Settings;
+
+/// A payment provider for demos and tests: keys, ledger, webhooks, and faults on demand.
+#[derive(Parser)]
+#[command(version)]
+struct Flags {
+    /// Where the API listens.
+    #[arg(long, env = "EXAMPLEPAY_ADDR", default_value = "127.0.0.1:4010")]
+    addr: SocketAddr,
+    /// Where the control API listens.
+    #[arg(long, env = "EXAMPLEPAY_CONTROL_ADDR", default_value = "127.0.0.1:4011")]
+    control_addr: SocketAddr,
+    /// Whether there is a control API.
+    #[arg(long, env = "EXAMPLEPAY_CONTROL", default_value_t = true, action = clap::ArgAction::Set)]
+    control: bool,
+    /// The API's address as shoppers' browsers see it.
+    #[arg(long, env = "EXAMPLEPAY_PUBLIC_URL")]
+    public_url: Option<String>,
+    /// The database file.
+    #[arg(long, env = "EXAMPLEPAY_DB", default_value = "data/examplepay.db")]
+    db: PathBuf,
+    /// The one API key it takes.
+    #[arg(
+        long,
+        env = "EXAMPLEPAY_API_KEY",
+        default_value = "sk_test_payonce",
+        hide_env_values = true
+    )]
+    api_key: String,
+    /// Where events go; without it none are sent.
+    #[arg(long, env = "EXAMPLEPAY_WEBHOOK_URL")]
+    webhook_url: Option<String>,
+    /// What events are signed with.
+    #[arg(
+        long,
+        env = "EXAMPLEPAY_WEBHOOK_SECRET",
+        default_value = "whsec_payonce",
+        hide_env_values = true
+    )]
+    webhook_secret: String,
+    /// How long after the fact an event is first delivered.
+    #[arg(long, env = "EXAMPLEPAY_WEBHOOK_DELAY_MS", default_value_t = 1000)]
+    webhook_delay_ms: u64,
+    /// The account everything belongs to.
+    #[arg(long, env = "EXAMPLEPAY_ACCOUNT", default_value = "acct_payonce")]
+    account: String,
+    /// How long a key is remembered.
+    #[arg(long, env = "EXAMPLEPAY_KEY_WINDOW_MS", default_value_t = 86_400_000)]
+    key_window_ms: u64,
+    /// How long tok_processing stays processing.
+    #[arg(long, env = "EXAMPLEPAY_PROCESSING_MS", default_value_t = 8000)]
+    processing_ms: u64,
+    /// How long a shopper may take to confirm.
+    #[arg(long, env = "EXAMPLEPAY_ACTION_MS", default_value_t = 900_000)]
+    action_ms: u64,
+}
+
+#[tokio::main]
+async fn main() -> std::process::ExitCode {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let flags = Flags::parse();
+    let running = match examplepay::start(settings(flags)).await {
+        Ok(running) => running,
+        Err(reason) => {
+            tell(&mut std::io::stderr(), &format!("ExamplePay did not start: {reason}"));
+            return std::process::ExitCode::FAILURE;
+        }
+    };
+    if let Some(control) = running.control_addr {
+        tell(&mut std::io::stdout(), &format!("ExamplePay control is ready at http://{control}"));
+    }
+    tell(&mut std::io::stdout(), &format!("ExamplePay is ready at http://{}", running.addr));
+    stopped().await;
+    running.stop().await;
+    std::process::ExitCode::SUCCESS
+}
+
+fn settings(flags: Flags) -> Settings {
+    Settings {
+        addr: flags.addr,
+        control_addr: flags.control.then_some(flags.control_addr),
+        public_url: flags.public_url.map(|url| url.trim_end_matches('/').to_owned()),
+        database: flags.db,
+        api_key: flags.api_key,
+        webhook_url: flags.webhook_url,
+        webhook_secret: flags.webhook_secret,
+        account: flags.account,
+        key_window: Duration::from_millis(flags.key_window_ms),
+        processing: Duration::from_millis(flags.processing_ms),
+        action: Duration::from_millis(flags.action_ms),
+        webhook_delay: Duration::from_millis(flags.webhook_delay_ms),
+    }
+}
+
+/// A line for a person; if nobody can read it, that is no reason to stop.
+fn tell(out: &mut impl std::io::Write, line: &str) {
+    let _unread = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+/// SIGINT or SIGTERM.
+async fn stopped() {
+    let interrupt = async {
+        let _signal = tokio::signal::ctrl_c().await;
+    };
+    let terminate = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate => {}
+    }
+}

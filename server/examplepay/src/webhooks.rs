@@ -1,0 +1,210 @@
+//! Events: signed, delivered by a durable queue, sent again until somebody answers 2xx.
+
+use std::{sync::Arc, time::Duration};
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+use sqlx::{Row, SqliteConnection};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Provider, fresh, ledger::Asked, millis, now_ms};
+
+/// How long an event is delivered before it is given up.
+const GIVE_UP: Duration = Duration::from_secs(3 * 24 * 3600);
+
+/// The signature header of a body: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`.
+pub fn sign(secret: &str, time: i64, body: &str) -> String {
+    format!("t={time},v1={}", digest(secret, time, body))
+}
+
+fn digest(secret: &str, time: i64, body: &str) -> String {
+    match Hmac::<Sha256>::new_from_slice(secret.as_bytes()) {
+        Ok(mut mac) => {
+            mac.update(format!("{time}.{body}").as_bytes());
+            hex::encode(mac.finalize().into_bytes())
+        }
+        Err(_) => String::new(),
+    }
+}
+
+/// The header that a signature of this kind gives: a genuine one, or one of several wrong ones.
+pub fn header(kind: &str, secret: &str, time: i64, body: &str) -> Option<String> {
+    match kind {
+        "none" => None,
+        "bad" => Some(sign("whsec_somebody_else", time, body)),
+        "old" => Some(sign(secret, time - 3600, body)),
+        "v0_only" => Some(format!("t={time},v0={}", digest(secret, time, body))),
+        "empty_v1" => Some(format!("t={time},v1=")),
+        _ => Some(sign(secret, time, body)),
+    }
+}
+
+/// An event about an object, in the transaction that made it true.
+pub async fn emit(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    object: &Value,
+    asked: &Asked<'_>,
+) -> sqlx::Result<()> {
+    let hook = asked.hook;
+    let mode = hook.mode.as_deref().unwrap_or("normal");
+    let kind = format!("{}.{}", word(object, "object"), word(object, "status"));
+    let mut shown = object.clone();
+    let wrong = hook.wrong.as_deref();
+    distort(&mut shown, wrong);
+    let body = event(&fresh("evt"), &kind, &provider.settings.account, &shown, asked);
+    let id = word(&body, "id").to_owned();
+    let text = body.to_string();
+    let of = word(object, "id");
+    let now = now_ms();
+    sqlx::query("insert into events (id, object, type, body, at) values (?, ?, ?, ?, ?)")
+        .bind(&id)
+        .bind(of)
+        .bind(&kind)
+        .bind(&text)
+        .bind(now)
+        .execute(&mut *db)
+        .await?;
+    let dropped = mode == "never" || provider.door.webhooks_dropped();
+    if dropped || provider.settings.webhook_url.is_none() {
+        return Ok(());
+    }
+    let wait = match mode {
+        "before_response" => 0,
+        "delayed" => i64::try_from(hook.delay_ms.unwrap_or(0)).unwrap_or(i64::MAX),
+        _ => hook.delay_ms.map_or(millis(provider.settings.webhook_delay), |ms| {
+            i64::try_from(ms).unwrap_or(i64::MAX)
+        }),
+    };
+    // Events that were told to come after the next one come after this one.
+    sqlx::query(
+        "update deliveries set due_at = ? where object = ? and due_at is null and done_at is null",
+    )
+    .bind(now.saturating_add(wait).saturating_add(300))
+    .bind(of)
+    .execute(&mut *db)
+    .await?;
+    let due = (!hook.reverse).then(|| now.saturating_add(wait));
+    let signature = if wrong == Some("signature") { "bad" } else { "good" };
+    let copies = if mode == "copies" { hook.copies.unwrap_or(2) } else { 1 };
+    for _ in 0..copies {
+        sqlx::query("insert into deliveries (event, object, body, signature, due_at) values (?, ?, ?, ?, ?)")
+            .bind(&id)
+            .bind(of)
+            .bind(&text)
+            .bind(signature)
+            .bind(due)
+            .execute(&mut *db)
+            .await?;
+    }
+    provider.wake.notify_one();
+    Ok(())
+}
+
+/// The body of an event.
+pub fn event(id: &str, kind: &str, account: &str, object: &Value, asked: &Asked<'_>) -> Value {
+    json!({
+        "id": id, "type": kind, "created_at": now_ms(), "livemode": false, "account": account,
+        "request": {"id": asked.request_id, "idempotency_key": asked.key},
+        "data": {"object": object},
+    })
+}
+
+fn distort(object: &mut Value, wrong: Option<&str>) {
+    match wrong {
+        Some("amount") => {
+            object["amount_minor"] = json!(object["amount_minor"].as_i64().unwrap_or(0) + 1)
+        }
+        Some("currency") => object["currency"] = json!("XTS"),
+        Some("reference") => object["reference"] = json!("somebody-elses"),
+        Some("account") => object["account"] = json!("acct_somebody_else"),
+        Some("livemode") => object["livemode"] = json!(true),
+        Some(_) | None => {}
+    }
+}
+
+fn word<'a>(object: &'a Value, name: &str) -> &'a str {
+    object[name].as_str().unwrap_or_default()
+}
+
+/// Posts one body; the status, or `None` where no answer came.
+pub async fn post(provider: &Provider, body: &str, header: Option<String>) -> Option<u16> {
+    let url = provider.settings.webhook_url.as_ref()?;
+    let request =
+        provider.client.post(url).header("Content-Type", "application/json").body(body.to_owned());
+    let request = match header {
+        Some(header) => request.header("ExamplePay-Signature", header),
+        None => request,
+    };
+    request.send().await.ok().map(|answer| answer.status().as_u16())
+}
+
+/// Delivers what is due, several at a time, until told to stop.
+pub async fn deliver(provider: Arc<Provider>, stop: CancellationToken) {
+    while !stop.is_cancelled() {
+        let due = if provider.door.webhooks_flow() {
+            due(&provider).await.unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        futures::future::join_all(due.into_iter().map(|it| attempt(&provider, it))).await;
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = provider.wake.notified() => {}
+            () = tokio::time::sleep(Duration::from_millis(50)) => {}
+        }
+    }
+}
+
+struct Delivery {
+    id: i64,
+    body: String,
+    signature: String,
+    tries: i64,
+    first_due: i64,
+}
+
+async fn due(provider: &Provider) -> sqlx::Result<Vec<Delivery>> {
+    let rows = sqlx::query(
+        "select deliveries.*, events.at from deliveries join events on events.id = event
+         where done_at is null and due_at <= ? order by due_at limit 8",
+    )
+    .bind(now_ms())
+    .fetch_all(&provider.db)
+    .await?;
+    rows.iter()
+        .map(|row| {
+            Ok(Delivery {
+                id: row.try_get("id")?,
+                body: row.try_get("body")?,
+                signature: row.try_get("signature")?,
+                tries: row.try_get("tries")?,
+                first_due: row.try_get("at")?,
+            })
+        })
+        .collect()
+}
+
+async fn attempt(provider: &Provider, delivery: Delivery) {
+    let header = header(
+        &delivery.signature,
+        &provider.settings.webhook_secret,
+        now_ms() / 1000,
+        &delivery.body,
+    );
+    let status = post(provider, &delivery.body, header).await;
+    let taken = status.is_some_and(|status| (200..300).contains(&status));
+    let wait = (500_i64 << delivery.tries.min(7)).min(60_000);
+    let over = now_ms() - delivery.first_due > millis(GIVE_UP);
+    let kept = sqlx::query("update deliveries set tries = tries + 1, last_status = ?, done_at = ?, due_at = ? where id = ?")
+        .bind(status.map(i64::from))
+        .bind((taken || over).then(now_ms))
+        .bind(now_ms() + wait)
+        .bind(delivery.id)
+        .execute(&provider.db)
+        .await;
+    if let Err(reason) = kept {
+        tracing::warn!(%reason, "a delivery was not noted; it is made again");
+    }
+}
