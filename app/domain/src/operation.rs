@@ -364,20 +364,22 @@ impl Snapshot {
     }
 
     /// Whether the deadline is not the end yet: a cancel that was never tried can still turn the
-    /// unknown, or an object that was accepted and not confirmed, into a known nothing.
+    /// unknown, an object that was accepted and not confirmed, or one that its order no longer
+    /// wants, into a known nothing.
     fn owes_cancel(&self) -> bool {
         let effect = || self.steps.iter().filter(|step| !step.cancels);
         let unconfirmed = effect().any(|step| step.accepted) && effect().any(|step| !step.accepted);
         let tried = self.steps.iter().any(|step| step.cancels && step.first_sent_at.is_some());
         let exists = self.cancel_step().is_some() && self.is_cancel_reachable();
-        exists && !tried && (unconfirmed || self.capability.cancel_by_key)
+        exists && !tried && (unconfirmed || self.capability.cancel_by_key || self.is_unwanted())
     }
 
     /// When waiting for an outcome is over and a person is asked.
     pub fn gives_up_at(&self) -> Timestamp {
         let cancel = self.steps.iter().find(|step| step.cancels);
         let tried = cancel.and_then(|step| step.first_sent_at);
-        let from = if self.owes_cancel() { Some(self.deadline_at) } else { tried };
+        let owed = self.owes_cancel().then(|| self.deadline_at.max(self.entered_at));
+        let from = owed.or(tried);
         from.map_or(self.deadline_at, |at| at.after(self.cancel_grace).max(self.deadline_at))
     }
 }

@@ -292,3 +292,36 @@ fn given_up_before_anything_was_sent_is_canceled_by_the_shopper() {
     let decision = shop.learn(&Evidence::Tick);
     assert_eq!(decision.facts.canceled_why, Some(CanceledWhy::ByShopper));
 }
+
+#[test]
+fn what_comes_back_to_life_for_an_order_that_is_paid_goes_to_the_cancel_step() {
+    for status in [Status::Processing, Status::Action] {
+        let mut shop = shop(class_a());
+        exchange(&mut shop, Fault::None, Declines);
+        shop.order_becomes(OrderState::Paid);
+        shop.pass(minutes(120));
+        shop.provider.change(0, status, shop.now);
+        shop.webhook(1, false);
+        exchange(&mut shop, Fault::None, Succeeds);
+        assert!(shop.s.state.is_open(), "{status:?}");
+        shop.settle();
+        assert!(shop.s.steps[1].sends > 0, "{status:?}: {:?}", shop.history);
+        let expected =
+            if status == Status::Action { State::Canceled } else { State::RequiresReview };
+        assert_eq!(shop.s.state, expected);
+    }
+}
+
+#[test]
+fn an_order_given_up_at_the_last_moment_still_gets_its_object_cancelled() {
+    let mut shop = shop(class_a());
+    exchange(&mut shop, Fault::None, Processes);
+    while shop.now < at(1500) {
+        exchange(&mut shop, Fault::None, Succeeds);
+    }
+    shop.now = at(1799);
+    shop.order_becomes(OrderState::CancelRequested);
+    shop.settle();
+    assert_eq!(shop.s.state, State::RequiresReview);
+    assert!(shop.s.steps[1].sends > 0);
+}
