@@ -1,6 +1,8 @@
 //! Random walks of a shop against a provider, and totality over arbitrary snapshots.
 
-use proptest::{collection::vec, prelude::*};
+use std::collections::HashSet;
+
+use proptest::{collection::vec, prelude::*, strategy::ValueTree, test_runner::TestRunner};
 
 use super::{
     fixtures::*,
@@ -10,6 +12,7 @@ use super::{
 use crate::{
     capability::{Capability, Idempotency, Lookup},
     evidence::{Act, Evidence},
+    operation::State,
     order::OrderState,
 };
 
@@ -46,12 +49,13 @@ fn happens(shop: &mut Shop, (what, a, b): Event) {
     shop.check();
 }
 
-fn walk(capability: Capability, wrong_amount: bool, events: &[Event]) {
+fn walk(capability: Capability, wrong_amount: bool, events: &[Event]) -> Shop {
     let mut shop = Shop::new(capability, wrong_amount);
     for event in events {
         happens(&mut shop, *event);
     }
     shop.settle();
+    shop
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
@@ -119,4 +123,37 @@ walks! {
     a_cancel_by_key_with_a_lookup_charges_once: Capability {
         lookup: class_a_bounded().lookup, ..class_e()
     },
+}
+
+#[test]
+fn the_walks_reach_what_they_are_meant_to_try() {
+    let mut runner = TestRunner::deterministic();
+    let mut seen = HashSet::new();
+    for _ in 0..600 {
+        let events = events().new_tree(&mut runner).unwrap().current();
+        for capability in [class_a(), two_steps(), class_a_bounded(), class_d()] {
+            let shop = walk(capability, events.len() % 8 == 0, &events);
+            seen.extend(shop.history.windows(2).map(|pair| (pair[0], pair[1])));
+        }
+    }
+    use State as S;
+    for pair in [
+        (S::Created, S::Canceled),
+        (S::Requested, S::Succeeded),
+        (S::Requested, S::Rejected),
+        (S::Requested, S::RequiresReview),
+        (S::Requested, S::RetryScheduled),
+        (S::RequiresAction, S::Requested),
+        (S::RetryScheduled, S::Canceled),
+        (S::PendingConfirmation, S::Requested),
+        (S::PendingConfirmation, S::RequiresAction),
+        (S::PendingConfirmation, S::RequiresReview),
+        (S::PendingConfirmation, S::RetryScheduled),
+        (S::PendingConfirmation, S::Canceled),
+        (S::RequiresReview, S::Succeeded),
+        (S::RequiresReview, S::RequiresAction),
+        (S::Succeeded, S::Reversed),
+    ] {
+        assert!(seen.contains(&pair), "no walk went {} -> {}", pair.0, pair.1);
+    }
 }

@@ -1,0 +1,8 @@
+//! The only code that becomes wasm: three small islands on pages that work without them.
+
+pub mod cart_count;
+pub mod live_status;
+pub mod pay_guard;
+
+#[cfg(feature = "hydrate")]
+mod browser;

@@ -1,0 +1,131 @@
+//! The frame around every page: head, header, footer.
+
+use domain::{catalogue::CURRENCIES, id::CustomerId, money::Currency};
+use leptos::prelude::*;
+use leptos_meta::HashedStylesheet;
+
+use crate::{islands::cart_count::CartCount, text};
+
+/// Who looks at a page.
+#[derive(Clone, Debug)]
+pub struct Visitor {
+    /// Whose session it is, if there is one.
+    pub customer: Option<CustomerId>,
+    /// The price list the visitor chose.
+    pub currency: Currency,
+    /// How many things are in the cart.
+    pub cart_count: u32,
+    /// Where the visitor is, for forms that lead back.
+    pub path: String,
+}
+
+/// What a page tells its frame.
+#[derive(Clone, Debug, Default)]
+pub struct Frame {
+    /// The page's title.
+    pub title: String,
+    /// While something is open, a browser without JavaScript loads the page again.
+    pub refresh: bool,
+    /// Search engines may list it.
+    pub public: bool,
+    /// The page has an island of its own besides the header's.
+    pub wide: bool,
+}
+
+/// A whole document around a page's content.
+#[component]
+pub fn Shell(
+    /// Where the assets are.
+    options: LeptosOptions,
+    /// What the page tells its frame.
+    frame: Frame,
+    /// Who looks at it.
+    visitor: Visitor,
+    /// The page.
+    children: Children,
+) -> impl IntoView {
+    let title = format!("{} · {}", frame.title, text::BRAND);
+    view! {
+        <!DOCTYPE html>
+        <html lang="en">
+            <head>
+                <meta charset="utf-8" />
+                <meta name="viewport" content="width=device-width, initial-scale=1" />
+                <meta name="color-scheme" content="light dark" />
+                <meta name="description" content=text::DESCRIPTION />
+                {(!frame.public).then(|| view! { <meta name="robots" content="noindex" /> })}
+                <title>{title}</title>
+                <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
+                <HashedStylesheet options=options.clone() id="payonce" />
+                <HydrationScripts options=options islands=true />
+                {frame
+                    .refresh
+                    .then(|| {
+                        view! {
+                            <noscript>
+                                <meta http-equiv="refresh" content="5" />
+                            </noscript>
+                        }
+                    })}
+            </head>
+            <body>
+                <a class="skip-link" href="#content">
+                    {text::SKIP}
+                </a>
+                <Header visitor=visitor.clone() />
+                <main id="content" class:wide=frame.wide tabindex="-1">
+                    {children()}
+                </main>
+                <footer class="site-footer">
+                    <p>{text::FOOTER}</p>
+                    <p>{text::DEMO_NOTE}</p>
+                </footer>
+            </body>
+        </html>
+    }
+}
+
+#[component]
+fn Header(visitor: Visitor) -> impl IntoView {
+    let here = visitor.path.clone();
+    let current = move |path: &str| (here == path).then_some("page");
+    let (shop, orders, cart) = (current("/"), current("/orders"), current("/cart"));
+    view! {
+        <header class="site-header">
+            <a class="brand" href="/">
+                <span class="brand-mark" aria-hidden="true" inner_html=text::art::MARK></span>
+                <span>{text::BRAND}</span>
+            </a>
+            <nav aria-label="Main">
+                <a href="/" aria-current=shop>
+                    "Shop"
+                </a>
+                <a href="/orders" aria-current=orders>
+                    "My orders"
+                </a>
+                <a href="/cart" aria-current=cart>
+                    "Cart"
+                    <CartCount count=visitor.cart_count />
+                </a>
+            </nav>
+            <form class="currency" method="post" action="/currency">
+                <input type="hidden" name="back" value=visitor.path />
+                {CURRENCIES
+                    .map(|currency| {
+                        let chosen = currency == visitor.currency;
+                        view! {
+                            <button
+                                name="currency"
+                                value=currency.code()
+                                aria-pressed=if chosen { "true" } else { "false" }
+                                aria-label=format!("Prices in {}", text::currency_name(currency))
+                            >
+                                {currency.code()}
+                            </button>
+                        }
+                    })
+                    .collect_view()}
+            </form>
+        </header>
+    }
+}
