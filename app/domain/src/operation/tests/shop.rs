@@ -87,6 +87,7 @@ pub struct Shop {
     requests: Vec<(Timestamp, bool)>,
     due: Option<Timestamp>,
     pub by_operator: bool,
+    turns: u32,
 }
 
 impl Shop {
@@ -106,6 +107,7 @@ impl Shop {
             requests: Vec::new(),
             due: Some(at(0)),
             by_operator: false,
+            turns: 0,
         }
     }
 
@@ -211,6 +213,9 @@ impl Shop {
 
     /// A worker takes the operation when it is due, and its request meets a fault.
     pub fn work(&mut self, fault: Fault, fate: Fate) {
+        // A rule that is broken may loop for ever; a test may not.
+        self.turns += 1;
+        assert!(self.turns < 2000, "no end in sight: {:?}", self.s);
         let Some(due) = self.due else { return };
         self.now = self.now.max(due);
         let leased = self.progress.lease_until.is_some_and(|until| until > self.now);
