@@ -139,6 +139,18 @@ fn only_a_void_operation_is_canceled_at_the_deadline() {
 }
 
 #[test]
+fn what_the_provider_acknowledged_is_not_void_however_clean_its_steps() {
+    let mut told = example(State::RetryScheduled);
+    told.acknowledged = true;
+    let mut named = example(State::RetryScheduled);
+    named.provider_id = Some("obj".to_owned());
+    for s in [told, named] {
+        assert!(!s.is_void());
+        assert_ne!(decide(&s, &Evidence::Tick, DEADLINE).to, Some(State::Canceled));
+    }
+}
+
+#[test]
 fn a_clean_step_whose_window_is_over_is_void() {
     let mut s = example(State::RetryScheduled);
     s.steps[0].first_sent_at = Some(at(0));
@@ -545,6 +557,7 @@ fn an_action_that_nobody_can_cancel_goes_to_a_person() {
 fn a_cancel_that_the_provider_never_obeys_ends_with_a_person() {
     let mut s = example(State::RequiresAction);
     s.steps[1].first_sent_at = Some(at(900));
+    s.looked_up_at = Some(at(2690));
     assert_eq!(decide(&s, &Evidence::Tick, at(2699)).to, None);
     assert_eq!(decide(&s, &Evidence::Tick, at(2700)).to, Some(State::RequiresReview));
 }
