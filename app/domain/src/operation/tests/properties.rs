@@ -132,7 +132,7 @@ fn the_walks_reach_what_they_are_meant_to_try() {
     for _ in 0..600 {
         let events = events().new_tree(&mut runner).unwrap().current();
         for capability in [class_a(), two_steps(), class_a_bounded(), class_d()] {
-            let shop = walk(capability, events.len() % 8 == 0, &events);
+            let shop = walk(capability, events.len().is_multiple_of(8), &events);
             seen.extend(shop.history.windows(2).map(|pair| (pair[0], pair[1])));
         }
     }
