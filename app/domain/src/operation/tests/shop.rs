@@ -55,6 +55,9 @@ impl Fault {
     ];
 }
 
+/// How far behind a lookup may read.
+const OLDEST_REPLICA: Duration = Duration::from_secs(50);
+
 /// An answer that waits to be recorded.
 #[derive(Clone, Debug)]
 pub struct Flight {
@@ -317,7 +320,7 @@ impl Shop {
         let lag = match fault {
             Fault::None => Duration::ZERO,
             Fault::AnswerLost | Fault::ServerError => Duration::from_secs(20),
-            Fault::RequestLost | Fault::ExecutedLate => Duration::from_secs(50),
+            Fault::RequestLost | Fault::ExecutedLate => OLDEST_REPLICA,
             Fault::WorkerPaused
             | Fault::PausedAndRefused
             | Fault::Refused
@@ -389,7 +392,8 @@ impl Shop {
             let sent = sends.iter().find(|it| it.step == late.step && it.at == late.sent_at);
             let ended = sent.and_then(|sent| sent.ended);
             let in_bound = match (bound, ended) {
-                (Some(bound), Some(ended)) => now <= ended.after(bound),
+                // A declared bound covers the slowest execution and the oldest replica.
+                (Some(bound), Some(ended)) => now.after(OLDEST_REPLICA) <= ended.after(bound),
                 (Some(_) | None, None) | (None, Some(_)) => true,
             };
             in_bound && now < late.sent_at.after(Duration::from_secs(600))
