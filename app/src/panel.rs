@@ -44,7 +44,10 @@ fn panel(view: &CheckoutView, tokens: &[String]) -> impl IntoView + use<> {
     let words = words(view);
     let payment = &view.payment;
     let alert = matches!(payment.face, Face::Declined).then_some("alert");
-    let open = matches!(payment.face, Face::Sending | Face::Checking | Face::InReview | Face::ConfirmAtBank);
+    let open = matches!(
+        payment.face,
+        Face::Sending | Face::Checking | Face::InReview | Face::ConfirmAtBank
+    );
     let unknown = matches!(payment.face, Face::Checking | Face::InReview);
     let action = payment.action_url.clone();
     let check = format!("/checkout/{}/check", view.checkout_id);

@@ -15,13 +15,20 @@ pub fn CartCount(
         let Some(window) = browser::window() else { return };
         browser::listen(&window, "pageshow", move |event| {
             use wasm_bindgen::JsCast;
-            let persisted = event.dyn_ref::<web_sys::PageTransitionEvent>().is_some_and(|it| it.persisted());
+            let persisted =
+                event.dyn_ref::<web_sys::PageTransitionEvent>().is_some_and(|it| it.persisted());
             if persisted {
                 leptos::task::spawn_local(async move {
                     let answer = browser::ask("/cart/count", None).await;
-                    let count = answer.and_then(|it| it.json).and_then(|json| browser::number(&json, "count"));
+                    let count = answer
+                        .and_then(|it| it.json)
+                        .and_then(|json| browser::number(&json, "count"));
                     if let Some(count) = count {
-                        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
+                        #[expect(
+                            clippy::cast_possible_truncation,
+                            clippy::cast_sign_loss,
+                            reason = "a small count"
+                        )]
                         _show.set(count as u32);
                     }
                 });

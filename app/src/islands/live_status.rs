@@ -21,7 +21,9 @@ pub fn LiveStatus(
     let offline = NodeRef::<html::P>::new();
     #[cfg(feature = "hydrate")]
     Effect::new(move |_| {
-        if let (Some(panel), Some(spoken), Some(offline)) = (panel.get(), spoken.get(), offline.get()) {
+        if let (Some(panel), Some(spoken), Some(offline)) =
+            (panel.get(), spoken.get(), offline.get())
+        {
             follow::start(follow::Parts {
                 panel: (*panel).clone().into(),
                 spoken: (*spoken).clone().into(),
@@ -129,7 +131,12 @@ mod follow {
                 let follower = self.clone();
                 leptos::task::spawn_local(async move {
                     browser::sleep(Duration::from_secs(3)).await;
-                    let dead = follower.0.borrow().source.as_ref().is_some_and(|it| it.ready_state() == EventSource::CLOSED);
+                    let dead = follower
+                        .0
+                        .borrow()
+                        .source
+                        .as_ref()
+                        .is_some_and(|it| it.ready_state() == EventSource::CLOSED);
                     if dead {
                         follower.open();
                     }
@@ -182,10 +189,15 @@ mod follow {
 
         /// Shows a committed state, unless a newer one is shown already.
         fn show(&self, json: &JsValue) {
-            let (Some(sequence), Some(html)) = (browser::number(json, "sequence"), browser::text(json, "html")) else {
+            let (Some(sequence), Some(html)) =
+                (browser::number(json, "sequence"), browser::text(json, "html"))
+            else {
                 return;
             };
-            #[expect(clippy::cast_possible_truncation, reason = "a count of changes, far below 2^53")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "a count of changes, far below 2^53"
+            )]
             let sequence = sequence as i64;
             let mut inner = self.0.borrow_mut();
             if sequence < inner.parts.sequence {
@@ -199,16 +211,21 @@ mod follow {
             if focused && !inner.panel_has_focus() {
                 inner.focus_heading();
             }
-            if let Some(heading) = browser::text(json, "heading").filter(|it| *it != inner.parts.heading) {
+            if let Some(heading) =
+                browser::text(json, "heading").filter(|it| *it != inner.parts.heading)
+            {
                 inner.parts.spoken.set_text_content(Some(&heading));
                 if let Some(document) = browser::window().and_then(|it| it.document()) {
-                    let brand = document.title().rsplit(" · ").next().unwrap_or_default().to_owned();
+                    let brand =
+                        document.title().rsplit(" · ").next().unwrap_or_default().to_owned();
                     document.set_title(&format!("{heading} · {brand}"));
                 }
                 inner.parts.heading = heading;
             }
             inner.parts.settled = browser::is_true(json, "end");
-            if inner.parts.settled && let Some(source) = inner.source.take() {
+            if inner.parts.settled
+                && let Some(source) = inner.source.take()
+            {
                 source.close();
             }
         }
@@ -217,7 +234,9 @@ mod follow {
         fn guard_forms(&self) {
             let panel = self.0.borrow().parts.panel.clone();
             browser::listen(&panel, "submit", |event| {
-                let Some(form) = event.target().and_then(|it| it.dyn_into::<Element>().ok()) else { return };
+                let Some(form) = event.target().and_then(|it| it.dyn_into::<Element>().ok()) else {
+                    return;
+                };
                 if form.has_attribute("data-sent") {
                     event.prevent_default();
                     return;
@@ -246,7 +265,8 @@ mod follow {
             browser::listen(&window, "pagehide", move |_| follower.close());
             let follower = self.clone();
             browser::listen(&window, "pageshow", move |event| {
-                if event.dyn_ref::<web_sys::PageTransitionEvent>().is_some_and(|it| it.persisted()) {
+                if event.dyn_ref::<web_sys::PageTransitionEvent>().is_some_and(|it| it.persisted())
+                {
                     follower.fresh();
                 }
             });
@@ -255,7 +275,11 @@ mod follow {
 
         fn show_offline(&self, shown: bool) {
             let offline = self.0.borrow().parts.offline.clone();
-            let _refused = if shown { offline.remove_attribute("hidden") } else { offline.set_attribute("hidden", "") };
+            let _refused = if shown {
+                offline.remove_attribute("hidden")
+            } else {
+                offline.set_attribute("hidden", "")
+            };
         }
 
         /// Asks where it stands now, and follows again.
@@ -270,7 +294,8 @@ mod follow {
 
     impl Inner {
         fn panel_has_focus(&self) -> bool {
-            let active = browser::window().and_then(|it| it.document()).and_then(|it| it.active_element());
+            let active =
+                browser::window().and_then(|it| it.document()).and_then(|it| it.active_element());
             active.is_some_and(|active| self.parts.panel.contains(Some(&active)))
         }
 

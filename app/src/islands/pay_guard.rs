@@ -75,7 +75,9 @@ mod guard {
         });
         if let Some(window) = browser::window() {
             browser::listen(&window, "pageshow", move |event| {
-                let back = event.dyn_ref::<web_sys::PageTransitionEvent>().is_some_and(|it| it.persisted());
+                let back = event
+                    .dyn_ref::<web_sys::PageTransitionEvent>()
+                    .is_some_and(|it| it.persisted());
                 if back {
                     let guard = guard.clone();
                     leptos::task::spawn_local(async move { guard.come_back().await });
@@ -125,7 +127,11 @@ mod guard {
 
         fn show(&self, what: &str, shown: bool) {
             if let Ok(Some(element)) = self.root.query_selector(what) {
-                let _refused = if shown { element.remove_attribute("hidden") } else { element.set_attribute("hidden", "") };
+                let _refused = if shown {
+                    element.remove_attribute("hidden")
+                } else {
+                    element.set_attribute("hidden", "")
+                };
             }
         }
 
@@ -167,14 +173,18 @@ mod guard {
                 let answer = browser::ask(&format!("{}/status", self.page()), None).await;
                 match answer.map(|answer| answer.status) {
                     Some(200) => return browser::go(&self.page()),
-                    Some(404) => match browser::ask(&format!("{}/pay", self.page()), Some(body)).await {
-                        Some(answer) if answer.status == 202 => return self.follow(&answer),
-                        Some(answer) if (400..500).contains(&answer.status) && answer.status != 429 => {
-                            let _native = self.form.submit();
-                            return;
+                    Some(404) => {
+                        match browser::ask(&format!("{}/pay", self.page()), Some(body)).await {
+                            Some(answer) if answer.status == 202 => return self.follow(&answer),
+                            Some(answer)
+                                if (400..500).contains(&answer.status) && answer.status != 429 =>
+                            {
+                                let _native = self.form.submit();
+                                return;
+                            }
+                            Some(_) | None => {}
                         }
-                        Some(_) | None => {}
-                    },
+                    }
                     Some(_) | None => {}
                 }
                 browser::sleep(wait).await;

@@ -23,7 +23,8 @@ pub fn ProductPage(
 ) -> impl IntoView {
     let (name, line, story) = product(item.sku);
     let buy = if left == 0 {
-        view! { <p class="tag">"Sold out. An order that is given up brings some back."</p> }.into_any()
+        view! { <p class="tag">"Sold out. An order that is given up brings some back."</p> }
+            .into_any()
     } else {
         let most = left.min(QUANTITY_MAX);
         view! {

@@ -21,7 +21,10 @@ pub struct Words {
 
 /// The words for a checkout as it is stored.
 pub fn words(view: &CheckoutView) -> Words {
-    let given_up = matches!(view.order_state, OrderState::CancelRequested | OrderState::RefundDue | OrderState::Refunded);
+    let given_up = matches!(
+        view.order_state,
+        OrderState::CancelRequested | OrderState::RefundDue | OrderState::Refunded
+    );
     match (view.order_state, view.payment.face) {
         (OrderState::RefundDue, Face::Paid) => Words {
             heading: "Your money is on its way back",
@@ -85,7 +88,11 @@ fn of_face(view: &CheckoutView, face: Face, given_up: bool) -> Words {
 }
 
 fn declined(view: &CheckoutView) -> Words {
-    let mut sentence = view.payment.decline_code.as_deref().map_or(String::new(), |code| super::cards::decline(code).to_owned());
+    let mut sentence = view
+        .payment
+        .decline_code
+        .as_deref()
+        .map_or(String::new(), |code| super::cards::decline(code).to_owned());
     if view.payment.no_money_taken {
         sentence = format!("No money was taken. {sentence}");
     }
@@ -106,7 +113,9 @@ fn may_pay(view: &CheckoutView, words: &'static str) -> &'static str {
 fn not_completed(view: &CheckoutView) -> Words {
     let sentence = match view.payment.canceled_why {
         Some(CanceledWhy::NeverExecuted) => "We could not reach the provider. No money was taken.",
-        Some(CanceledWhy::OurFault) => "We made a mistake in our request to the provider. No money was taken.",
+        Some(CanceledWhy::OurFault) => {
+            "We made a mistake in our request to the provider. No money was taken."
+        }
         Some(CanceledWhy::Expired) => "It was not confirmed in time. No money was taken.",
         Some(CanceledWhy::ByShopper) => "You gave the order up. No money was taken.",
         Some(CanceledWhy::ByProvider | CanceledWhy::Operator) | None => "No money was taken.",
@@ -121,7 +130,11 @@ fn not_completed(view: &CheckoutView) -> Words {
         | OrderState::Refunded
         | OrderState::PaymentReversed => "Payment was not completed.",
     };
-    Words { heading, sentence: sentence.to_owned(), next: may_pay(view, "You may pay again, with any card.") }
+    Words {
+        heading,
+        sentence: sentence.to_owned(),
+        next: may_pay(view, "You may pay again, with any card."),
+    }
 }
 
 /// What is being done while the outcome is not known.

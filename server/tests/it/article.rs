@@ -15,7 +15,10 @@ async fn article_1_request_never_arrived_is_retried_with_the_same_key() {
     let world = World::start().await;
     without_webhooks(&world).await;
     world
-        .fault("create_payment", json!([{"execute": false, "answer": {"kind": "drop_before_headers"}}]))
+        .fault(
+            "create_payment",
+            json!([{"execute": false, "answer": {"kind": "drop_before_headers"}}]),
+        )
         .await;
     let checkout = world.buy("tok_visa").await;
     world.agree(&checkout, "succeeded", 1).await;
@@ -32,7 +35,10 @@ async fn article_2_response_lost_after_success_makes_no_second_effect() {
     let world = World::start().await;
     without_webhooks(&world).await;
     world
-        .fault("create_payment", json!([{"execute": true, "answer": {"kind": "drop_before_headers"}}]))
+        .fault(
+            "create_payment",
+            json!([{"execute": true, "answer": {"kind": "drop_before_headers"}}]),
+        )
         .await;
     let checkout = world.buy("tok_visa").await;
     world.agree(&checkout, "succeeded", 1).await;
@@ -69,7 +75,11 @@ async fn article_4_webhook_before_the_response() {
     world.until(&checkout, &["succeeded"]).await;
     let confirmed = "select count(*) from operations where confirmed_by = 'webhook'";
     assert_eq!(world.number(confirmed).await, 1);
-    assert_eq!(world.number("select count(*) from attempts where ended_at is null").await, 1, "the answer is still to come");
+    assert_eq!(
+        world.number("select count(*) from attempts where ended_at is null").await,
+        1,
+        "the answer is still to come"
+    );
     world.until_number("select count(*) from attempts where ended_at is null", 0).await;
     world.agree(&checkout, "succeeded", 1).await;
     assert_eq!(world.history(&checkout).await, ["created", "requested", "succeeded"]);

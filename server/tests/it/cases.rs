@@ -18,7 +18,12 @@ async fn quiet(world: &World) {
 #[tokio::test]
 async fn case_1_unknown_until_the_deadline_is_reviewed_and_a_late_webhook_ends_it() {
     let world = World::with(Options { scale: "0.003", ..Options::default() }).await;
-    world.fault("create_payment", json!([{"execute": true, "answer": {"kind": LOST}, "webhook": {"mode": "never"}}])).await;
+    world
+        .fault(
+            "create_payment",
+            json!([{"execute": true, "answer": {"kind": LOST}, "webhook": {"mode": "never"}}]),
+        )
+        .await;
     world.control("/control/lookups", &json!({"not_found_for_ms": 600_000})).await;
     // Replays would find the object; here they are lost as well.
     world.fault_then("create_payment", lost(true), "repeat_last").await;
@@ -26,8 +31,12 @@ async fn case_1_unknown_until_the_deadline_is_reviewed_and_a_late_webhook_ends_i
     world.until(&checkout, &["requires_review"]).await;
     let history = world.history(&checkout).await;
     assert!(!history.iter().any(|it| it == "rejected" || it == "canceled"), "{history:?}");
-    let payments = world.ask(&format!("/control/payments?reference={}-1", world.reference(&checkout).await)).await;
-    let id = payments["payments"].as_array().or_else(|| payments["data"].as_array()).unwrap()[0]["id"].clone();
+    let payments = world
+        .ask(&format!("/control/payments?reference={}-1", world.reference(&checkout).await))
+        .await;
+    let id =
+        payments["payments"].as_array().or_else(|| payments["data"].as_array()).unwrap()[0]["id"]
+            .clone();
     world.control("/control/webhooks", &json!({"payment": id, "type": "payment.succeeded"})).await;
     world.agree(&checkout, "succeeded", 1).await;
 }
@@ -53,7 +62,10 @@ async fn case_6_a_refused_connection_is_sent_again_with_the_same_key() {
     assert_eq!(world.status(&checkout).await["face"], "sending");
     world.agree(&checkout, "succeeded", 1).await;
     let history = world.history(&checkout).await;
-    assert!(!history.contains(&"pending_confirmation".to_owned()), "nothing was ever unknown: {history:?}");
+    assert!(
+        !history.contains(&"pending_confirmation".to_owned()),
+        "nothing was ever unknown: {history:?}"
+    );
 }
 
 #[tokio::test]
@@ -71,7 +83,8 @@ async fn case_14_no_page_of_an_open_payment_offers_another_one() {
     for token in ["tok_processing", "tok_3ds", "tok_unknown_status"] {
         let checkout = world.buy(token).await;
         world.until(&checkout, &["pending_confirmation", "requires_action"]).await;
-        let (_, _, html) = world.send(world.request(Method::GET, &format!("/checkout/{checkout}"))).await;
+        let (_, _, html) =
+            world.send(world.request(Method::GET, &format!("/checkout/{checkout}"))).await;
         assert!(!html.contains("data-pay-control"), "{token}");
         for word in ["failed", "Failed", "try again", "Try again", "error"] {
             let words = html.split("<main").nth(1).unwrap().split("</main").next().unwrap();
@@ -88,7 +101,8 @@ async fn case_17_a_500_after_the_charge_is_unknown_and_its_request_id_is_kept() 
     world.until(&checkout, &["pending_confirmation", "succeeded"]).await;
     world.agree(&checkout, "succeeded", 1).await;
     assert!(world.history(&checkout).await.contains(&"pending_confirmation".to_owned()));
-    let kept = "select count(*) from attempts where http_status = 500 and provider_request_id is not null";
+    let kept =
+        "select count(*) from attempts where http_status = 500 and provider_request_id is not null";
     assert_eq!(world.number(kept).await, 1);
 }
 
@@ -97,12 +111,20 @@ async fn case_23_after_a_decline_the_next_card_has_its_own_key() {
     let world = World::start().await;
     let checkout = world.buy("tok_declined").await;
     world.agree(&checkout, "rejected", 0).await;
-    let form = world.next_form(&checkout).await.expect("a declined payment may be tried with another card");
+    let form = world
+        .next_form(&checkout)
+        .await
+        .expect("a declined payment may be tried with another card");
     assert_eq!(form.checkout, checkout);
     assert_eq!(world.post(&form, "tok_visa").await.0, 303);
     world.agree(&checkout, "succeeded", 1).await;
     assert_eq!(world.states(&checkout, "payment").await, ["rejected", "succeeded"]);
-    let keys: Vec<String> = world.sends(&checkout).await.iter().map(|it| it["key"].as_str().unwrap().to_owned()).collect();
+    let keys: Vec<String> = world
+        .sends(&checkout)
+        .await
+        .iter()
+        .map(|it| it["key"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(keys, [format!("pay:{checkout}:v1:create"), format!("pay:{checkout}:v2:create")]);
 }
 
@@ -164,7 +186,10 @@ async fn case_46_an_event_about_nothing_of_ours_is_stored_and_told() {
     });
     let told = world.control("/control/webhooks", &json!({"raw": event})).await;
     assert!(told.to_string().contains("200"), "{told}");
-    assert_eq!(world.number("select count(*) from provider_events where state = 'unmatched'").await, 1);
+    assert_eq!(
+        world.number("select count(*) from provider_events where state = 'unmatched'").await,
+        1
+    );
     assert_eq!(world.number("select count(*) from alerts where kind = 'unmatched_event'").await, 1);
 }
 
@@ -177,7 +202,8 @@ async fn case_50_a_late_failure_does_not_undo_a_success() {
         .fetch_one(world.database())
         .await
         .unwrap();
-    let told = json!({"payment": id, "type": "payment.declined", "overrides": {"status": "declined"}});
+    let told =
+        json!({"payment": id, "type": "payment.declined", "overrides": {"status": "declined"}});
     world.control("/control/webhooks", &told).await;
     world.until_number("select count(*) from anomalies where kind = 'late_failure'", 1).await;
     world.agree(&checkout, "succeeded", 1).await;
@@ -212,7 +238,10 @@ async fn case_61_an_abandoned_confirmation_is_canceled_at_the_provider_first() {
     .await;
     let checkout = world.buy("tok_3ds").await;
     world.until(&checkout, &["requires_action"]).await;
-    assert!(world.next_form(&checkout).await.is_none(), "no new attempt while the page may still be confirmed");
+    assert!(
+        world.next_form(&checkout).await.is_none(),
+        "no new attempt while the page may still be confirmed"
+    );
     world.agree(&checkout, "canceled", 0).await;
     let form = world.next_form(&checkout).await.expect("now another attempt is safe");
     assert_eq!(world.post(&form, "tok_visa").await.0, 303);
@@ -243,15 +272,29 @@ async fn case_71_money_that_arrives_after_a_cancel_goes_back_by_itself() {
         .await
         .unwrap();
     // The shopper confirms at the bank, and gives the order up before anybody here knows.
-    world.control(&format!("/control/payments/{id}"), &json!({"status": "succeeded", "silent": true})).await;
-    let (status, _, _) = world.send(world.request(Method::POST, &format!("/checkout/{checkout}/cancel")).form(&[("", "")])).await;
+    world
+        .control(
+            &format!("/control/payments/{id}"),
+            &json!({"status": "succeeded", "silent": true}),
+        )
+        .await;
+    let (status, _, _) = world
+        .send(
+            world.request(Method::POST, &format!("/checkout/{checkout}/cancel")).form(&[("", "")]),
+        )
+        .await;
     assert!(status == 303 || status == 400);
     if status == 400 {
         let empty = world.request(Method::POST, &format!("/checkout/{checkout}/cancel"));
         let request = empty.header("Content-Type", "application/x-www-form-urlencoded").body("");
         assert_eq!(world.send(request).await.0, 303);
     }
-    world.until_number("select count(*) from operations where kind = 'refund' and state = 'succeeded'", 1).await;
+    world
+        .until_number(
+            "select count(*) from operations where kind = 'refund' and state = 'succeeded'",
+            1,
+        )
+        .await;
     let effects = world.effects(&checkout).await;
     assert_eq!(effects.iter().map(|(_, amount)| amount).sum::<i64>(), 0, "{effects:?}");
     assert_eq!(world.order_state(&checkout).await, "refunded");
@@ -271,7 +314,8 @@ async fn attack_5_another_session_writes_nothing_and_learns_only_the_state() {
     let (status, location, _) = world.post(&form, "tok_visa").await;
     assert_eq!((status, location), (303, format!("/checkout/{}", form.checkout)));
     assert_eq!(world.number("select count(*) from transitions").await, before);
-    let (_, _, html) = world.send(world.request(Method::GET, &format!("/checkout/{}", form.checkout))).await;
+    let (_, _, html) =
+        world.send(world.request(Method::GET, &format!("/checkout/{}", form.checkout))).await;
     let reference = world.reference(&form.checkout).await;
     assert!(html.contains(&reference));
     let main = html.split("<main").nth(1).unwrap();
@@ -286,7 +330,10 @@ async fn attack_11_half_an_answer_is_no_answer() {
     for token in ["tok_cut_body", "tok_html"] {
         let checkout = world.buy(token).await;
         world.agree(&checkout, "succeeded", 1).await;
-        assert!(world.history(&checkout).await.contains(&"pending_confirmation".to_owned()), "{token}");
+        assert!(
+            world.history(&checkout).await.contains(&"pending_confirmation".to_owned()),
+            "{token}"
+        );
     }
 }
 
@@ -310,7 +357,10 @@ async fn attack_23_a_genuine_signature_with_another_amount_pays_nothing() {
         let checkout = world.buy(token).await;
         world.until(&checkout, &["requires_review"]).await;
         assert_eq!(world.order_state(&checkout).await, "awaiting_payment", "{token}");
-        assert!(world.next_form(&checkout).await.is_none(), "{token}: no second payment while a person looks");
+        assert!(
+            world.next_form(&checkout).await.is_none(),
+            "{token}: no second payment while a person looks"
+        );
         assert!(world.number("select effect_minor from operations").await > 0);
         let history = world.history(&checkout).await;
         assert!(!history.contains(&"succeeded".to_owned()), "{history:?}");
@@ -327,7 +377,8 @@ async fn attack_26_webhooks_without_a_fresh_genuine_signature_are_refused() {
         .fetch_one(world.database())
         .await
         .unwrap();
-    let forged = json!({"payment": id, "type": "payment.succeeded", "overrides": {"status": "succeeded"}});
+    let forged =
+        json!({"payment": id, "type": "payment.succeeded", "overrides": {"status": "succeeded"}});
     for (field, value) in [
         ("signature", json!("bad")),
         ("signature", json!("none")),

@@ -80,9 +80,17 @@ async fn dies_in_a_webhook(point: &str) {
     assert!(world.shop.ended(), "the shop did not die at {point}");
     world.restart(None);
     world.agree(&form.checkout, "succeeded", 1).await;
-    assert_eq!(world.number("select count(*) from provider_events where state = 'applied'").await, 1, "{point}");
+    assert_eq!(
+        world.number("select count(*) from provider_events where state = 'applied'").await,
+        1,
+        "{point}"
+    );
     assert_eq!(world.number("select count(*) from provider_events").await, 1, "{point}");
-    assert_eq!(world.number("select count(*) from outbox where topic = 'order.paid'").await, 1, "{point}");
+    assert_eq!(
+        world.number("select count(*) from outbox where topic = 'order.paid'").await,
+        1,
+        "{point}"
+    );
 }
 
 macro_rules! webhook_crash_points {

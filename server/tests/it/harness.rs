@@ -27,9 +27,18 @@ impl Process {
         let mut child = Command::new(program)
             .envs(environment.iter().cloned())
             .stdout(Stdio::piped())
-            .stderr(if std::env::var_os("SHOW_LOGS").is_some() { Stdio::inherit() } else { Stdio::null() })
+            .stderr(if std::env::var_os("SHOW_LOGS").is_some() {
+                Stdio::inherit()
+            } else {
+                Stdio::null()
+            })
             .spawn()
-            .unwrap_or_else(|reason| panic!("{} does not start ({reason}): run `cargo build -p examplepay -p server`", program.display()));
+            .unwrap_or_else(|reason| {
+                panic!(
+                    "{} does not start ({reason}): run `cargo build -p examplepay -p server`",
+                    program.display()
+                )
+            });
         let (sender, lines) = mpsc::channel();
         let stdout = child.stdout.take().unwrap();
         std::thread::spawn(move || {
@@ -45,7 +54,8 @@ impl Process {
         let end = Instant::now() + BOUND;
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            let line = self.lines.recv_timeout(left).unwrap_or_else(|_| panic!("no line says {words:?}"));
+            let line =
+                self.lines.recv_timeout(left).unwrap_or_else(|_| panic!("no line says {words:?}"));
             if line.contains(words) {
                 return line.split_whitespace().last().unwrap().to_owned();
             }
@@ -289,7 +299,8 @@ impl World {
 
     /// Puts things into the cart.
     pub async fn add(&self, sku: &str, quantity: u32) {
-        let form = [("sku", sku.to_owned()), ("quantity", quantity.to_string()), ("add", "1".to_owned())];
+        let form =
+            [("sku", sku.to_owned()), ("quantity", quantity.to_string()), ("add", "1".to_owned())];
         let (status, _, body) =
             self.send(self.request(reqwest::Method::POST, "/cart/lines").form(&form)).await;
         assert_eq!(status, 303, "{body}");
@@ -335,13 +346,15 @@ impl World {
 
     /// Installs a fault script, and says what comes after its last step.
     pub async fn fault_then(&self, operation: &str, steps: Value, after: &str) {
-        let script = json!({"match": {"operation": operation}, "steps": steps, "after_steps": after});
+        let script =
+            json!({"match": {"operation": operation}, "steps": steps, "after_steps": after});
         self.control("/control/faults", &script).await;
     }
 
     /// Tells the provider's control API something.
     pub async fn control(&self, path: &str, body: &Value) -> Value {
-        let answer = self.http.post(format!("{}{path}", self.control)).json(body).send().await.unwrap();
+        let answer =
+            self.http.post(format!("{}{path}", self.control)).json(body).send().await.unwrap();
         let status = answer.status();
         let text = answer.text().await.unwrap();
         assert!(status.is_success(), "{path}: {status} {text}");
@@ -362,7 +375,9 @@ impl World {
             .as_array()
             .unwrap()
             .iter()
-            .map(|it| (it["kind"].as_str().unwrap().to_owned(), it["amount_minor"].as_i64().unwrap()))
+            .map(|it| {
+                (it["kind"].as_str().unwrap().to_owned(), it["amount_minor"].as_i64().unwrap())
+            })
             .collect()
     }
 
@@ -497,7 +512,8 @@ impl World {
         assert_eq!(charged, charges, "effects at the provider: {effects:?}");
         self.check_keys(checkout).await;
         self.check_history(checkout).await;
-        let oversold = self.number("select count(*) from stock where reserved + sold > on_hand").await;
+        let oversold =
+            self.number("select count(*) from stock where reserved + sold > on_hand").await;
         assert_eq!(oversold, 0);
     }
 
@@ -520,7 +536,11 @@ impl World {
         .fetch_one(self.database())
         .await
         .unwrap();
-        assert!(sends.len() <= usize::try_from(rows).unwrap(), "{} sends, {rows} attempt rows", sends.len());
+        assert!(
+            sends.len() <= usize::try_from(rows).unwrap(),
+            "{} sends, {rows} attempt rows",
+            sends.len()
+        );
     }
 
     /// The history is a chain without gaps, and each of its rows has a cause.
@@ -554,7 +574,9 @@ fn read_form(html: &str) -> Option<Form> {
         let end = rest[start..].find("</form>")? + start;
         let form = &rest[start..end];
         let action = attribute(form.split('>').next()?, "action").unwrap_or_default();
-        if let Some(checkout) = action.strip_prefix("/checkout/").and_then(|it| it.strip_suffix("/pay")) {
+        if let Some(checkout) =
+            action.strip_prefix("/checkout/").and_then(|it| it.strip_suffix("/pay"))
+        {
             let inputs = form.split("<input").skip(1).filter_map(|input| {
                 let tag = input.split('>').next()?;
                 let hidden = attribute(tag, "type")? == "hidden";

@@ -9,7 +9,10 @@ async fn goods_stay_reserved_while_the_outcome_is_unknown_and_are_free_after_a_n
     let world = World::start().await;
     let reserved = "select reserved from stock where sku = 'cups'";
     world
-        .fault("create_payment", json!([{"execute": true, "answer": {"kind": "drop_before_headers"}}]))
+        .fault(
+            "create_payment",
+            json!([{"execute": true, "answer": {"kind": "drop_before_headers"}}]),
+        )
         .await;
     world.control("/control/webhooks/mode", &json!({"mode": "off"})).await;
     world.control("/control/lookups", &json!({"status": 503, "for_ms": 2000})).await;
@@ -43,7 +46,11 @@ async fn the_last_pieces_go_to_as_many_orders_as_there_are_pieces() {
     }
     assert_eq!((taken.len(), refused), (3, 1));
     world.until_number("select sold from stock where sku = 'kettle'", 36).await;
-    assert_eq!(world.number("select count(*) from orders").await, 3, "a refused order leaves nothing");
+    assert_eq!(
+        world.number("select count(*) from orders").await,
+        3,
+        "a refused order leaves nothing"
+    );
 }
 
 #[tokio::test]

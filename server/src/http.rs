@@ -1,0 +1,152 @@
+//! The route table, what all routes share, and the start and stop of it all.
+
+mod answer;
+mod assets;
+mod cart;
+mod checkout;
+mod events;
+mod form;
+mod health;
+mod limits;
+mod pages;
+mod serve;
+mod session;
+mod webhook;
+
+use std::{net::SocketAddr, sync::Arc};
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware::{from_fn, from_fn_with_state},
+    routing::{get, post},
+};
+use leptos::config::LeptosOptions;
+use metrics_exporter_prometheus::PrometheusHandle;
+use payments::Payments;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower_http::csrf::CsrfLayer;
+
+use self::limits::{PayRate, Streams};
+use crate::{config::Config, telemetry};
+
+/// What every handler may use.
+#[derive(Clone)]
+pub struct Shop {
+    payments: Payments,
+    options: LeptosOptions,
+    /// Names of the test cards.
+    tokens: Arc<Vec<String>>,
+    https: bool,
+    pay_rate: Arc<PayRate>,
+    streams: Arc<Streams>,
+    stop: CancellationToken,
+    metrics: Option<PrometheusHandle>,
+}
+
+/// A shop that is listening.
+pub struct Running {
+    /// Where it listens.
+    pub addr: SocketAddr,
+    /// Its address as browsers see it.
+    pub public_url: String,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    payments: Payments,
+}
+
+impl Running {
+    /// Not ready any more; ends streams, drains, gives leases back, closes the database.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.payments.stop().await;
+    }
+}
+
+/// Why the shop did not start.
+type StartError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Starts engine and server.
+///
+/// # Errors
+/// A port that is taken, a database that cannot be written, timeouts that do not fit.
+pub async fn start(config: Config) -> Result<Running, StartError> {
+    let _already = rustls::crypto::ring::default_provider().install_default();
+    let https = config.is_https();
+    let listener = serve::listen(config.addr).await?;
+    let addr = listener.local_addr()?;
+    let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{addr}"));
+    let metrics = telemetry::metrics();
+    let mut engine = config.engine;
+    engine.public_url.clone_from(&public_url);
+    let payments = Payments::start(engine).await?;
+    let stop = CancellationToken::new();
+    let options = LeptosOptions::builder()
+        .output_name("payonce")
+        .site_root(config.site_root.as_str())
+        .site_pkg_dir("pkg")
+        .site_addr(addr)
+        .hash_files(true)
+        .build();
+    assets::warn_if_missing(&options);
+    let shop = Shop {
+        tokens: Arc::new(payments.test_cards().into_iter().map(|card| card.token).collect()),
+        payments: payments.clone(),
+        options,
+        https,
+        pay_rate: Arc::new(PayRate::new(config.pay_rate_per_minute)),
+        streams: Arc::default(),
+        stop: stop.clone(),
+        metrics,
+    };
+    let tasks = TaskTracker::new();
+    tasks.spawn(serve::run(listener, router(shop, &public_url)?, stop.clone()));
+    Ok(Running { addr, public_url, stop, tasks, payments })
+}
+
+/// Largest body of a form.
+const FORM_MAX: usize = 64 * 1024;
+/// Largest body of a webhook.
+const WEBHOOK_MAX: usize = 256 * 1024;
+
+fn router(shop: Shop, public_url: &str) -> Result<Router, StartError> {
+    // Only forms of this shop are taken: the browser tells where a request comes from.
+    let csrf = CsrfLayer::new().add_trusted_origin(public_url)?;
+    let forms = Router::new()
+        .route("/cart/lines", post(cart::set_line))
+        .route("/currency", post(cart::set_currency))
+        .route("/checkout/{id}/pay", post(checkout::pay))
+        .route("/checkout/{id}/cancel", post(checkout::cancel))
+        .layer(DefaultBodyLimit::max(FORM_MAX));
+    let views = Router::new()
+        .route("/", get(pages::catalogue))
+        .route("/products/{sku}", get(pages::product))
+        .route("/cart", get(pages::cart))
+        .route("/cart/count", get(cart::count))
+        .route("/checkout", get(pages::checkout))
+        .route("/orders", get(pages::orders))
+        .route("/checkout/{id}", get(checkout::page))
+        .route("/checkout/{id}/status", get(checkout::status))
+        .route("/checkout/{id}/events", get(events::stream))
+        .route("/checkout/{id}/return", get(checkout::come_back))
+        .route("/checkout/{id}/check", get(checkout::come_back));
+    let people = views
+        .merge(forms)
+        .layer(from_fn_with_state(shop.clone(), session::resolve))
+        .layer(csrf)
+        .layer(from_fn_with_state(shop.clone(), answer::explain_cross_site));
+    let machines = Router::new()
+        .route("/webhooks/{provider}", post(webhook::take))
+        .layer(DefaultBodyLimit::max(WEBHOOK_MAX))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics));
+    Ok(people
+        .merge(machines)
+        .fallback(assets::file_or_not_found)
+        .layer(from_fn(limits::headers_and_time))
+        .layer(from_fn(limits::trace))
+        .with_state(shop))
+}

@@ -1,0 +1,183 @@
+//! From a page and its frame to a response, and from an error to a page that explains it.
+
+use std::convert::Infallible;
+
+use app::{
+    Frame, Visitor,
+    pages::problem::ProblemPage,
+    shell::Shell,
+    text::{
+        problem::{Problem, words},
+        products,
+    },
+};
+use axum::{
+    Json,
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use leptos::{nonce::use_nonce, prelude::*};
+use leptos_axum::ResponseOptions;
+use payments::Error;
+use serde_json::json;
+use tower_http::csrf::ProtectionError;
+
+use super::Shop;
+
+/// Renders a whole page.
+pub async fn page<F, V>(
+    shop: &Shop,
+    visitor: Visitor,
+    status: StatusCode,
+    frame: Frame,
+    content: F,
+) -> Response
+where
+    F: Fn() -> V + Clone + Send + Sync + 'static,
+    V: IntoView + 'static,
+{
+    let options = shop.options.clone();
+    let document = move || {
+        forbid_other_scripts();
+        let (options, frame, visitor, content) =
+            (options.clone(), frame.clone(), visitor.clone(), content.clone());
+        view! {
+            <Shell options=options frame=frame visitor=visitor>
+                {content()}
+            </Shell>
+        }
+    };
+    let render = leptos_axum::render_app_async_with_context(|| {}, document);
+    let mut answer = render(Request::new(Body::empty())).await;
+    *answer.status_mut() = status;
+    answer
+}
+
+/// Only scripts that carry this very response's nonce run.
+fn forbid_other_scripts() {
+    let (Some(nonce), Some(response)) = (use_nonce(), use_context::<ResponseOptions>()) else {
+        return;
+    };
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic' 'wasm-unsafe-eval'; style-src 'self'; \
+         img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'"
+    );
+    if let Ok(value) = HeaderValue::from_str(&policy) {
+        response.insert_header(header::CONTENT_SECURITY_POLICY, value);
+    }
+}
+
+/// A page that explains why a post was not taken.
+pub async fn problem(
+    shop: &Shop,
+    visitor: Visitor,
+    status: StatusCode,
+    problem: Problem,
+    order: Option<String>,
+) -> Response {
+    let frame = Frame { title: words(&problem).0.to_owned(), ..Frame::default() };
+    page(
+        shop,
+        visitor,
+        status,
+        frame,
+        move || view! { <ProblemPage problem=problem.clone() order=order.clone() /> },
+    )
+    .await
+}
+
+/// What an error is to a person and to a program: status, code, words.
+pub fn of_error(error: &Error) -> (StatusCode, &'static str, Problem) {
+    match error {
+        Error::Conflict => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "IDEMPOTENCY_CONFLICT", Problem::Conflict)
+        }
+        Error::CartChanged => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "CART_CHANGED", Problem::CartChanged)
+        }
+        Error::EmptyCart => (StatusCode::UNPROCESSABLE_ENTITY, "EMPTY_CART", Problem::EmptyCart),
+        Error::OutOfStock(skus) => {
+            let names = skus.iter().map(|sku| products::product(sku.as_str()).0).collect();
+            (StatusCode::CONFLICT, "OUT_OF_STOCK", Problem::OutOfStock(names))
+        }
+        Error::Invalid(what) => {
+            (StatusCode::BAD_REQUEST, "INVALID", Problem::Invalid(what.clone()))
+        }
+        Error::NotFound => (StatusCode::NOT_FOUND, "NOT_FOUND", Problem::NotFound),
+        Error::Busy => (StatusCode::SERVICE_UNAVAILABLE, "BUSY", Problem::Busy),
+        Error::Stale
+        | Error::Overflow
+        | Error::Signature
+        | Error::UnknownProvider
+        | Error::WebhooksOff
+        | Error::MalformedEvent
+        | Error::Encode(_)
+        | Error::Internal(_)
+        | Error::Store(_) => {
+            tracing::error!(
+                reason = error as &dyn std::error::Error,
+                "a request could not be served"
+            );
+            (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", Problem::Internal)
+        }
+    }
+}
+
+/// A problem for a program (RFC 9457).
+pub fn problem_json(status: StatusCode, code: &str, problem: &Problem) -> Response {
+    let (title, detail, _) = words(problem);
+    let body = json!({"type": "about:blank", "status": status.as_u16(), "code": code, "title": title, "detail": detail});
+    let mut answer = (status, Json(body)).into_response();
+    answer
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    answer
+}
+
+/// An error, explained to whoever asked.
+pub async fn error(
+    shop: &Shop,
+    visitor: Visitor,
+    json: bool,
+    reason: &Error,
+    order: Option<String>,
+) -> Response {
+    let (status, code, what) = of_error(reason);
+    if json {
+        problem_json(status, code, &what)
+    } else {
+        problem(shop, visitor, status, what, order).await
+    }
+}
+
+/// Nobody in particular, for pages that are drawn before a session is known.
+pub fn stranger(path: &str) -> Visitor {
+    Visitor {
+        customer: None,
+        currency: domain::catalogue::CURRENCIES[0],
+        cart_count: 0,
+        path: path.to_owned(),
+    }
+}
+
+/// A refusal of the cross-site guard becomes a page that explains it.
+pub async fn explain_cross_site(
+    State(shop): State<Shop>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Infallible> {
+    let answer = next.run(request).await;
+    if answer.extensions().get::<ProtectionError>().is_none() {
+        return Ok(answer);
+    }
+    tracing::info!("a post from another site was refused");
+    Ok(problem(&shop, stranger("/"), StatusCode::FORBIDDEN, Problem::CrossSite, None).await)
+}
+
+/// A redirect after a post.
+pub fn see_other(path: &str) -> Response {
+    axum::response::Redirect::to(path).into_response()
+}

@@ -1,0 +1,96 @@
+//! The cart's forms, and the price list.
+
+use app::Visitor;
+use axum::{
+    Extension, Json,
+    body::Bytes,
+    extract::State,
+    http::HeaderMap,
+    response::{IntoResponse, Response},
+};
+use domain::{catalogue::CURRENCIES, money::Currency};
+use serde_json::json;
+
+use super::{
+    Shop, answer,
+    form::{Form, Refusal},
+    session,
+};
+
+/// Sets or adds to a line of the cart; back to the cart.
+pub async fn set_line(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let read = || -> Result<(String, u32, bool), Refusal> {
+        let form = Form::read(&headers, &body, &["sku", "quantity", "add"])?;
+        let sku = form.value::<String>("sku", "a product")?;
+        let quantity = form.value::<u32>("quantity", "a whole number from 0 to 20")?;
+        Ok((sku, quantity, form.text("add") == Some("1")))
+    };
+    let (sku, quantity, add) = match read() {
+        Ok(fields) => fields,
+        Err((status, problem)) => {
+            return answer::problem(&shop, visitor, status, problem, None).await;
+        }
+    };
+    let opened = session::customer(&shop, &visitor).await;
+    let (customer, cookie) = match opened {
+        Ok(opened) => opened,
+        Err(reason) => return answer::error(&shop, visitor, false, &reason, None).await,
+    };
+    match shop.payments.set_line(customer, &sku, quantity, visitor.currency, add).await {
+        Ok(_) => session::with_cookie(answer::see_other("/cart"), cookie),
+        Err(reason) => answer::error(&shop, visitor, false, &reason, None).await,
+    }
+}
+
+/// How many things are in the cart.
+pub async fn count(Extension(visitor): Extension<Visitor>) -> Response {
+    Json(json!({"count": visitor.cart_count})).into_response()
+}
+
+/// Chooses a price list; the open cart is counted in it from now on.
+pub async fn set_currency(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let read = || -> Result<(Currency, String), Refusal> {
+        let form = Form::read(&headers, &body, &["currency", "back"])?;
+        let code = form.value::<String>("currency", "a currency")?;
+        let currency = Currency::from_code(&code).ok().filter(|it| CURRENCIES.contains(it));
+        let currency = currency.ok_or_else(|| {
+            let what = "there is no price list in that currency".to_owned();
+            (axum::http::StatusCode::BAD_REQUEST, app::text::problem::Problem::Invalid(what))
+        })?;
+        Ok((currency, form.text("back").unwrap_or("/").to_owned()))
+    };
+    let (currency, back) = match read() {
+        Ok(fields) => fields,
+        Err((status, problem)) => {
+            return answer::problem(&shop, visitor, status, problem, None).await;
+        }
+    };
+    if let Some(customer) = visitor.customer
+        && let Ok(Some(cart)) = shop.payments.cart(customer).await
+        && let Some(line) = cart.lines.first()
+        && cart.total.currency != currency
+    {
+        let repriced = shop
+            .payments
+            .set_line(customer, line.sku.as_str(), line.quantity, currency, false)
+            .await;
+        if let Err(reason) = repriced {
+            return answer::error(&shop, visitor, false, &reason, None).await;
+        }
+    }
+    // Back to a page of this shop only.
+    let inside =
+        back.starts_with('/') && !back.starts_with("//") && !back.contains(['\\', '\r', '\n']);
+    let back = if inside { back.as_str() } else { "/" };
+    session::with_cookie(answer::see_other(back), session::currency_cookie(&shop, currency))
+}

@@ -1,0 +1,290 @@
+//! Pressing Pay, and the page that says what became of it.
+
+use app::{Frame, Visitor, pages::status::StatusPage, panel, text::problem::Problem};
+use axum::{
+    Extension, Json,
+    body::Bytes,
+    extract::{Path, Query, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use domain::{
+    id::{CartId, CheckoutId},
+    money::Currency,
+    view::CheckoutView,
+};
+use leptos::prelude::*;
+use payments::{Error, PayOutcome, PayRequest};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Shop, answer,
+    form::{Form, Refusal},
+    session,
+};
+
+/// Where a checkout's page is.
+fn page_of(id: CheckoutId) -> String {
+    format!("/checkout/{id}")
+}
+
+/// A checkout id from an address. Only its one canonical spelling names anything.
+fn parse_id(text: &str) -> Option<CheckoutId> {
+    text.parse::<CheckoutId>().ok().filter(|id| id.to_string() == text)
+}
+
+fn wants_json(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("application/json"))
+}
+
+const FIELDS: [&str; 6] =
+    ["cart_id", "cart_version", "amount_minor", "currency", "attempt", "payment_token"];
+
+/// Everything a payment form says.
+struct PayForm {
+    cart_id: CartId,
+    cart_version: i64,
+    amount_minor: i64,
+    currency: Currency,
+    attempt: u32,
+    payment_token: String,
+}
+
+fn read(headers: &HeaderMap, body: &Bytes) -> Result<PayForm, Refusal> {
+    let form = Form::read(headers, body, &FIELDS)?;
+    let code = form.value::<String>("currency", "a currency")?;
+    let invalid = |what: &str| (StatusCode::BAD_REQUEST, Problem::Invalid(what.to_owned()));
+    let amount_minor = form.value::<i64>("amount_minor", "a whole number")?;
+    let attempt = form.value::<u32>("attempt", "a whole number from 1")?;
+    if amount_minor <= 0 || attempt == 0 {
+        return Err(invalid("amount and attempt must be above zero"));
+    }
+    Ok(PayForm {
+        cart_id: form.value("cart_id", "a cart's id")?,
+        cart_version: form.value("cart_version", "a whole number")?,
+        amount_minor,
+        currency: Currency::from_code(&code)
+            .map_err(|_| invalid("currency must be an ISO 4217 code"))?,
+        attempt,
+        payment_token: form.value("payment_token", "one of the listed cards")?,
+    })
+}
+
+/// The shopper pressed Pay. Answered once it is committed, never after the provider.
+pub async fn pay(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let json = wants_json(&headers);
+    let refuse = async |visitor: Visitor, (status, problem): Refusal| {
+        if json {
+            answer::problem_json(status, "INVALID", &problem)
+        } else {
+            answer::problem(&shop, visitor, status, problem, None).await
+        }
+    };
+    let Some(checkout_id) = parse_id(&id) else {
+        let what = "a checkout's id is a UUID in its 36-character form".to_owned();
+        return refuse(visitor, (StatusCode::BAD_REQUEST, Problem::Invalid(what))).await;
+    };
+    let form = match read(&headers, &body) {
+        Ok(form) => form,
+        Err(refusal) => return refuse(visitor, refusal).await,
+    };
+    // A visitor without a session owns no cart: it is a stranger, and nothing is written for one.
+    let Some(customer) = visitor.customer else {
+        return stranger(&shop, visitor, json, checkout_id).await;
+    };
+    if !shop.pay_rate.take(customer) {
+        let mut answer =
+            refuse(visitor, (StatusCode::TOO_MANY_REQUESTS, Problem::TooManyRequests)).await;
+        answer
+            .headers_mut()
+            .insert(header::RETRY_AFTER, axum::http::HeaderValue::from_static("60"));
+        return answer;
+    }
+    let request = PayRequest {
+        checkout_id,
+        customer,
+        cart_id: form.cart_id,
+        cart_version: form.cart_version,
+        amount_minor: form.amount_minor,
+        currency: form.currency,
+        attempt: form.attempt,
+        payment_token: form.payment_token,
+    };
+    match shop.payments.pay(request).await {
+        Ok(PayOutcome::NotYours) => stranger(&shop, visitor, json, checkout_id).await,
+        Ok(PayOutcome::Accepted | PayOutcome::Stored) => accepted(json, checkout_id, ""),
+        Ok(PayOutcome::OtherCardIgnored) => accepted(json, checkout_id, "?note=other-card"),
+        Ok(PayOutcome::AlreadyPaying(first)) => accepted(json, first, "?note=already-paying"),
+        Err(reason) => {
+            let order = matches!(reason, Error::Conflict).then(|| page_of(checkout_id));
+            answer::error(&shop, visitor, json, &reason, order).await
+        }
+    }
+}
+
+fn accepted(json: bool, id: CheckoutId, note: &str) -> Response {
+    let location = format!("{}{note}", page_of(id));
+    if json {
+        (StatusCode::ACCEPTED, Json(json!({"checkout_id": id, "location": location})))
+            .into_response()
+    } else {
+        answer::see_other(&location)
+    }
+}
+
+/// Somebody else's checkout, or nobody's: the page tells what a stranger may know.
+async fn stranger(shop: &Shop, visitor: Visitor, json: bool, id: CheckoutId) -> Response {
+    if json {
+        return answer::problem_json(StatusCode::FORBIDDEN, "NOT_YOURS", &Problem::NotFound);
+    }
+    match shop.payments.checkout(id, visitor.customer).await {
+        Ok(Some(_)) => answer::see_other(&page_of(id)),
+        Ok(None) => {
+            let what = "your session is unknown here, perhaps because cookies were cleared, so this cart is not yours".to_owned();
+            answer::problem(shop, visitor, StatusCode::FORBIDDEN, Problem::Invalid(what), None)
+                .await
+        }
+        Err(reason) => answer::error(shop, visitor, json, &reason, None).await,
+    }
+}
+
+#[derive(Deserialize)]
+pub struct Notes {
+    note: Option<String>,
+}
+
+fn notice(notes: &Notes) -> Option<&'static str> {
+    match notes.note.as_deref() {
+        Some("other-card") => {
+            Some("This order was being paid already, so the card you chose just now was not used.")
+        }
+        Some("already-paying") => Some(
+            "This cart was already being paid. Here is where it stands; nothing was added to it.",
+        ),
+        Some(_) | None => None,
+    }
+}
+
+/// The status page: always the stored state.
+pub async fn page(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    Query(notes): Query<Notes>,
+) -> Response {
+    let Some(checkout_id) = parse_id(&id) else {
+        return answer::problem(&shop, visitor, StatusCode::NOT_FOUND, Problem::NotFound, None)
+            .await;
+    };
+    match shop.payments.checkout(checkout_id, visitor.customer).await {
+        Ok(Some(view)) => {
+            if !view.settled {
+                shop.payments.wake(checkout_id);
+            }
+            show(&shop, visitor, &view, notice(&notes)).await
+        }
+        Ok(None) => {
+            answer::problem(&shop, visitor, StatusCode::NOT_FOUND, Problem::NoSuchOrder, None).await
+        }
+        Err(reason) => answer::error(&shop, visitor, false, &reason, None).await,
+    }
+}
+
+async fn show(
+    shop: &Shop,
+    visitor: Visitor,
+    view: &CheckoutView,
+    notice: Option<&'static str>,
+) -> Response {
+    let panel = panel::render(view, &shop.tokens);
+    let frame = Frame {
+        title: panel.heading.clone(),
+        refresh: !view.settled && view.payment.state.is_open()
+            || view.payment.review_reason.is_some(),
+        ..Frame::default()
+    };
+    let (checkout_id, sequence, settled) = (view.checkout_id, view.sequence, view.settled);
+    answer::page(shop, visitor, StatusCode::OK, frame, move || {
+        view! { <StatusPage checkout_id=checkout_id sequence=sequence settled=settled panel=panel.clone() notice=notice /> }
+    })
+    .await
+}
+
+/// What a stream or a poll is told.
+pub fn told(shop: &Shop, view: &CheckoutView) -> Value {
+    let panel = panel::render(view, &shop.tokens);
+    json!({
+        "sequence": view.sequence,
+        "state": view.payment.state,
+        "face": view.payment.face,
+        "order_state": view.order_state,
+        "heading": panel.heading,
+        "html": panel.html,
+        "end": view.settled,
+    })
+}
+
+/// The polling fallback of the stream.
+pub async fn status(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Response {
+    let Some(checkout_id) = parse_id(&id) else {
+        return answer::problem_json(StatusCode::BAD_REQUEST, "INVALID", &Problem::NotFound);
+    };
+    match shop.payments.checkout(checkout_id, visitor.customer).await {
+        Ok(Some(view)) => Json(told(&shop, &view)).into_response(),
+        Ok(None) => answer::problem_json(StatusCode::NOT_FOUND, "NOT_FOUND", &Problem::NoSuchOrder),
+        Err(reason) => {
+            let (status, code, problem) = answer::of_error(&reason);
+            answer::problem_json(status, code, &problem)
+        }
+    }
+}
+
+/// Back from the provider, or "Check again": a hint that is worth a question, and decides nothing.
+pub async fn come_back(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Response {
+    match parse_id(&id) {
+        Some(checkout_id) => {
+            shop.payments.wake(checkout_id);
+            answer::see_other(&page_of(checkout_id))
+        }
+        None => {
+            answer::problem(&shop, visitor, StatusCode::NOT_FOUND, Problem::NotFound, None).await
+        }
+    }
+}
+
+/// The owner gives the order up.
+pub async fn cancel(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    if let Err((status, problem)) = Form::read(&headers, &body, &[]) {
+        return answer::problem(&shop, visitor, status, problem, None).await;
+    }
+    let (Some(checkout_id), Some(customer)) = (parse_id(&id), visitor.customer) else {
+        return answer::problem(&shop, visitor, StatusCode::NOT_FOUND, Problem::NotFound, None)
+            .await;
+    };
+    match shop.payments.cancel_order(checkout_id, customer).await {
+        Ok(()) => session::with_cookie(answer::see_other(&page_of(checkout_id)), None),
+        Err(reason) => answer::error(&shop, visitor, false, &reason, None).await,
+    }
+}

@@ -1,0 +1,147 @@
+//! Pages that only show: catalogue, product, cart, checkout form, orders.
+
+use app::{
+    Frame, Visitor,
+    pages::{
+        cart::CartPage, catalogue::Catalogue, checkout::CheckoutPage, orders::OrdersPage,
+        product::ProductPage,
+    },
+    text::{problem::Problem, products},
+};
+use axum::{
+    Extension,
+    extract::{Path, State},
+    http::StatusCode,
+    response::Response,
+};
+use domain::{catalogue::Product, id::CheckoutId};
+use leptos::prelude::*;
+
+use super::{Shop, answer};
+
+fn frame(title: &str, public: bool) -> Frame {
+    Frame { title: title.to_owned(), public, ..Frame::default() }
+}
+
+/// Everything on sale.
+pub async fn catalogue(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+) -> Response {
+    let stock = match shop.payments.stock().await {
+        Ok(stock) => stock,
+        Err(reason) => return answer::error(&shop, visitor, false, &reason, None).await,
+    };
+    let currency = visitor.currency;
+    let frame = Frame { wide: true, ..frame("Tea and tools", true) };
+    answer::page(
+        &shop,
+        visitor,
+        StatusCode::OK,
+        frame,
+        move || view! { <Catalogue currency=currency stock=stock.clone() /> },
+    )
+    .await
+}
+
+/// One product.
+pub async fn product(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    Path(sku): Path<String>,
+) -> Response {
+    let Some(item) = Product::find(&sku) else {
+        return answer::problem(&shop, visitor, StatusCode::NOT_FOUND, Problem::NotFound, None)
+            .await;
+    };
+    let stock = match shop.payments.stock().await {
+        Ok(stock) => stock,
+        Err(reason) => return answer::error(&shop, visitor, false, &reason, None).await,
+    };
+    let left = stock.get(&item.sku()).copied().unwrap_or(0);
+    let currency = visitor.currency;
+    let frame = Frame { wide: true, ..frame(products::product(item.sku).0, true) };
+    answer::page(
+        &shop,
+        visitor,
+        StatusCode::OK,
+        frame,
+        move || view! { <ProductPage item=item currency=currency left=left /> },
+    )
+    .await
+}
+
+/// The visitor's cart.
+pub async fn cart(State(shop): State<Shop>, Extension(visitor): Extension<Visitor>) -> Response {
+    let cart = match visitor.customer {
+        Some(customer) => shop.payments.cart(customer).await,
+        None => Ok(None),
+    };
+    match cart {
+        Ok(cart) => {
+            answer::page(
+                &shop,
+                visitor,
+                StatusCode::OK,
+                frame("Your cart", false),
+                move || view! { <CartPage cart=cart.clone() /> },
+            )
+            .await
+        }
+        Err(reason) => answer::error(&shop, visitor, false, &reason, None).await,
+    }
+}
+
+/// The payment form of the visitor's cart.
+pub async fn checkout(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+) -> Response {
+    let cart = match visitor.customer {
+        Some(customer) => shop.payments.cart(customer).await,
+        None => Ok(None),
+    };
+    match cart {
+        Ok(Some(cart)) if !cart.lines.is_empty() => {
+            let checkout_id = CheckoutId(uuid::Uuid::new_v4());
+            let tokens = shop.tokens.to_vec();
+            let frame = Frame { wide: true, ..frame("Checkout", false) };
+            answer::page(&shop, visitor, StatusCode::OK, frame, move || {
+                view! { <CheckoutPage cart=cart.clone() checkout_id=checkout_id tokens=tokens.clone() /> }
+            })
+            .await
+        }
+        Ok(_) => {
+            answer::page(
+                &shop,
+                visitor,
+                StatusCode::OK,
+                frame("Checkout", false),
+                || view! { <CartPage cart=None /> },
+            )
+            .await
+        }
+        Err(reason) => answer::error(&shop, visitor, false, &reason, None).await,
+    }
+}
+
+/// The visitor's orders.
+pub async fn orders(State(shop): State<Shop>, Extension(visitor): Extension<Visitor>) -> Response {
+    let orders = match visitor.customer {
+        Some(customer) => shop.payments.orders(customer).await,
+        None => Ok(Vec::new()),
+    };
+    match orders {
+        Ok(orders) => {
+            answer::page(
+                &shop,
+                visitor,
+                StatusCode::OK,
+                frame("My orders", false),
+                move || view! { <OrdersPage orders=orders.clone() /> },
+            )
+            .await
+        }
+        Err(reason) => answer::error(&shop, visitor, false, &reason, None).await,
+    }
+}

@@ -1,0 +1,100 @@
+//! The accept loop: own timers and limits, since a slow or silent client must not hold a place.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{ConnectInfo, Request},
+};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+/// Connections at the same time.
+const CONNECTIONS_MAX: usize = 2000;
+/// How long the head of a request may take.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// How long open requests may take once the shop stops.
+const DRAIN_TIME: Duration = Duration::from_secs(10);
+
+/// Listens, or says what to do.
+pub async fn listen(addr: SocketAddr) -> Result<TcpListener, std::io::Error> {
+    TcpListener::bind(addr).await.map_err(|reason| {
+        let line = match reason.kind() {
+            std::io::ErrorKind::AddrInUse => format!(
+                "port {} is in use: stop the other program, or set PAYONCE_ADDR to another address",
+                addr.port()
+            ),
+            _ => format!(
+                "{addr} cannot be listened on ({reason}): set PAYONCE_ADDR to another address"
+            ),
+        };
+        std::io::Error::new(reason.kind(), line)
+    })
+}
+
+/// Serves until told to stop, then drains within a bound.
+pub async fn run(listener: TcpListener, router: Router, stop: CancellationToken) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let graceful = GracefulShutdown::new();
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { break };
+        let accepted = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let served = graceful.watch(connection(stream, peer, router.clone()));
+                tokio::spawn(async move {
+                    let _ended = served.await;
+                    drop(place);
+                });
+            }
+            Err(reason) => {
+                tracing::warn!(%reason, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    drop(listener);
+    if tokio::time::timeout(DRAIN_TIME, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some requests did not end within {} s", DRAIN_TIME.as_secs());
+    }
+}
+
+fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+) -> hyper::server::conn::http1::Connection<
+    TokioIo<TcpStream>,
+    TowerToHyperService<
+        impl tower::Service<
+            hyper::Request<hyper::body::Incoming>,
+            Response = axum::response::Response,
+            Error = std::convert::Infallible,
+            Future: Send,
+        > + Clone,
+    >,
+> {
+    let service = router.map_request(move |request: hyper::Request<hyper::body::Incoming>| {
+        let mut request: Request = request.map(Body::new);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        request
+    });
+    hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_headers(64)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
+}

@@ -1,0 +1,90 @@
+//! Anonymous sessions: an opaque cookie, and what it tells about the visitor.
+
+use app::Visitor;
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, header},
+    middleware::Next,
+    response::Response,
+};
+use domain::{catalogue::CURRENCIES, id::CustomerId, money::Currency};
+use payments::Error;
+
+use super::Shop;
+
+const CURRENCY_COOKIE: &str = "currency";
+
+/// The cookie's name: bound to this host and to https where there is https.
+fn cookie_name(https: bool) -> &'static str {
+    if https { "__Host-payonce_session" } else { "payonce_session" }
+}
+
+/// Puts the visitor into the request. A cookie that names nobody is a visitor without a session.
+pub async fn resolve(State(shop): State<Shop>, mut request: Request, next: Next) -> Response {
+    let path = request.uri().path_and_query().map_or("/", |it| it.as_str()).to_owned();
+    let token = cookie(request.headers(), cookie_name(shop.https));
+    let customer = match token
+        .filter(|token| token.len() == 64 && token.bytes().all(|it| it.is_ascii_hexdigit()))
+    {
+        Some(token) => shop.payments.customer_of(token).await.unwrap_or_default(),
+        None => None,
+    };
+    let chosen =
+        cookie(request.headers(), CURRENCY_COOKIE).and_then(|it| Currency::from_code(it).ok());
+    let mut currency = chosen.filter(|it| CURRENCIES.contains(it)).unwrap_or(CURRENCIES[0]);
+    let cart = match customer {
+        Some(customer) => shop.payments.cart(customer).await.unwrap_or_default(),
+        None => None,
+    };
+    if chosen.is_none()
+        && let Some(cart) = cart.as_ref().filter(|cart| cart.count > 0)
+    {
+        currency = cart.total.currency;
+    }
+    let cart_count = cart.map_or(0, |cart| cart.count);
+    request.extensions_mut().insert(Visitor { customer, currency, cart_count, path });
+    next.run(request).await
+}
+
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find(|(found, _)| *found == name)
+        .map(|(_, value)| value)
+}
+
+/// The visitor's customer; opens a session where there is none, and gives its cookie.
+pub async fn customer(
+    shop: &Shop,
+    visitor: &Visitor,
+) -> Result<(CustomerId, Option<HeaderValue>), Error> {
+    if let Some(customer) = visitor.customer {
+        return Ok((customer, None));
+    }
+    let (token, customer) = shop.payments.open_session().await?;
+    let secure = if shop.https { "; Secure" } else { "" };
+    let name = cookie_name(shop.https);
+    let value = format!("{name}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=34560000{secure}");
+    Ok((customer, HeaderValue::from_str(&value).ok()))
+}
+
+/// Remembers a price list.
+pub fn currency_cookie(shop: &Shop, currency: Currency) -> Option<HeaderValue> {
+    let secure = if shop.https { "; Secure" } else { "" };
+    let value = format!(
+        "{CURRENCY_COOKIE}={currency}; Path=/; HttpOnly; SameSite=Lax; Max-Age=34560000{secure}"
+    );
+    HeaderValue::from_str(&value).ok()
+}
+
+/// Puts a cookie into an answer.
+pub fn with_cookie(mut answer: Response, cookie: Option<HeaderValue>) -> Response {
+    if let Some(cookie) = cookie {
+        answer.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    answer
+}
