@@ -74,6 +74,8 @@ type StartError = Box<dyn std::error::Error + Send + Sync>;
 /// A port that is taken, a database that cannot be written, timeouts that do not fit.
 pub async fn start(config: Config) -> Result<Running, StartError> {
     let _already = rustls::crypto::ring::default_provider().install_default();
+    // Pages are drawn by tasks of this runtime.
+    let _already = any_spawner::Executor::init_tokio();
     let https = config.is_https();
     let listener = serve::listen(config.addr).await?;
     let addr = listener.local_addr()?;
@@ -88,7 +90,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         .site_root(config.site_root.as_str())
         .site_pkg_dir("pkg")
         .site_addr(addr)
-        .hash_files(true)
+        .hash_files(assets::are_hashed())
         .build();
     assets::warn_if_missing(&options);
     let shop = Shop {

@@ -1,9 +1,11 @@
 //! Built assets, and the page for everything that is not there.
 
+use std::path::Path;
+
 use app::text::problem::Problem;
 use axum::{
     extract::{Request, State},
-    http::{Method, StatusCode},
+    http::{HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use leptos::config::LeptosOptions;
@@ -12,12 +14,29 @@ use tower_http::services::ServeDir;
 
 use super::{Shop, answer};
 
-/// Pages work without assets, but nobody should have to guess why they look bare.
+/// Whether the build left its list of hashed names beside the program.
+pub fn are_hashed() -> bool {
+    let beside =
+        std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("hash.txt")));
+    beside.is_some_and(|list| list.is_file())
+}
+
+/// Nobody should have to guess why pages look bare.
 pub fn warn_if_missing(options: &LeptosOptions) {
-    let folder =
-        std::path::Path::new(options.site_root.as_ref()).join(options.site_pkg_dir.as_ref());
-    if !folder.is_dir() {
-        tracing::warn!(folder = %folder.display(), "there are no built assets: pages have no style; run `make run`, or set PAYONCE_SITE_ROOT");
+    let folder = Path::new(options.site_root.as_ref()).join(options.site_pkg_dir.as_ref());
+    if !options.hash_files || !folder.is_dir() {
+        tracing::warn!(folder = %folder.display(), "there are no built assets: pages work, but bare; run `make run`, or set PAYONCE_SITE_ROOT");
+    }
+}
+
+/// How long a browser may keep a file: for good where its name tells its content.
+fn kept(path: &str) -> &'static str {
+    let name = path.strip_prefix("/pkg/").unwrap_or_default();
+    // As in `payonce.<hash>.js`.
+    if name.split('.').count() > 2 {
+        "public, max-age=31536000, immutable"
+    } else {
+        "public, max-age=300"
     }
 }
 
@@ -32,7 +51,12 @@ pub async fn file_or_not_found(State(shop): State<Shop>, request: Request) -> Re
             && found.status() != StatusCode::NOT_FOUND
             && found.status() != StatusCode::METHOD_NOT_ALLOWED
         {
-            return found.into_response();
+            let mut found = found.into_response();
+            if found.status().is_success() || found.status() == StatusCode::NOT_MODIFIED {
+                let kept = HeaderValue::from_static(kept(&path));
+                found.headers_mut().insert(header::CACHE_CONTROL, kept);
+            }
+            return found;
         }
     }
     answer::problem(&shop, answer::stranger(&path), StatusCode::NOT_FOUND, Problem::NotFound, None)

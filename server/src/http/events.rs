@@ -101,9 +101,7 @@ impl Follower {
             }
             // A read that does not succeed is not news; the next one may.
             let Ok(Some(view)) = self.shop.payments.checkout(self.id, self.customer).await else {
-                if self.last.is_none() {
-                    return None;
-                }
+                self.last.as_ref()?;
                 continue;
             };
             let data = told(&self.shop, &view);

@@ -27,9 +27,8 @@ impl Form {
     pub fn read(headers: &HeaderMap, body: &Bytes, known: &[&str]) -> Result<Self, Refusal> {
         let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or("");
         let essence = kind.split(';').next().unwrap_or("").trim();
-        if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
-            && !(body.is_empty() && kind.is_empty())
-        {
+        let empty = body.is_empty() && kind.is_empty();
+        if !empty && !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
             return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, Problem::NotAForm));
         }
         let mut fields = BTreeMap::new();

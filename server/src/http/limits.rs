@@ -26,7 +26,6 @@ const STREAMS_MAX: usize = 2000;
 
 /// Headers every answer carries, and the time every request has.
 pub async fn headers_and_time(request: Request, next: Next) -> Response {
-    let asset = request.uri().path().starts_with("/pkg/");
     let mut answer = match tokio::time::timeout(REQUEST_TIME, next.run(request)).await {
         Ok(answer) => answer,
         Err(_) => {
@@ -48,8 +47,7 @@ pub async fn headers_and_time(request: Request, next: Next) -> Response {
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    let cached = if asset { "public, max-age=31536000, immutable" } else { "no-store" };
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static(cached));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     // A page brings its own with a nonce; everything else needs nothing at all.
     let nothing = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'";
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(nothing));

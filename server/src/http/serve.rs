@@ -29,14 +29,11 @@ const DRAIN_TIME: Duration = Duration::from_secs(10);
 /// Listens, or says what to do.
 pub async fn listen(addr: SocketAddr) -> Result<TcpListener, std::io::Error> {
     TcpListener::bind(addr).await.map_err(|reason| {
-        let line = match reason.kind() {
-            std::io::ErrorKind::AddrInUse => format!(
-                "port {} is in use: stop the other program, or set PAYONCE_ADDR to another address",
-                addr.port()
-            ),
-            _ => format!(
-                "{addr} cannot be listened on ({reason}): set PAYONCE_ADDR to another address"
-            ),
+        let line = if reason.kind() == std::io::ErrorKind::AddrInUse {
+            let port = addr.port();
+            format!("port {port} is in use: stop the other program, or set PAYONCE_ADDR to another address")
+        } else {
+            format!("{addr} cannot be listened on ({reason}): set PAYONCE_ADDR to another address")
         };
         std::io::Error::new(reason.kind(), line)
     })
