@@ -1,6 +1,8 @@
 //! Settings from flags and environment. All that is wrong is told at once, and what to do about it.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+mod values;
+
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Parser;
 use payments::{ExamplePayAccess, Settings};
@@ -24,7 +26,7 @@ pub struct Flags {
     pub examplepay_url: String,
     /// Our API key at ExamplePay.
     #[arg(long, env = "PAYONCE_EXAMPLEPAY_API_KEY", default_value = "", hide_env_values = true)]
-    pub examplepay_api_key: String,
+    pub examplepay_api_key: SecretString,
     /// A file that holds the API key instead.
     #[arg(long, env = "PAYONCE_EXAMPLEPAY_API_KEY_FILE")]
     pub examplepay_api_key_file: Option<PathBuf>,
@@ -35,7 +37,7 @@ pub struct Flags {
         default_value = "",
         hide_env_values = true
     )]
-    pub examplepay_webhook_secret: String,
+    pub examplepay_webhook_secret: SecretString,
     /// A file that holds the webhook secrets instead.
     #[arg(long, env = "PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET_FILE")]
     pub examplepay_webhook_secret_file: Option<PathBuf>,
@@ -54,6 +56,9 @@ pub struct Flags {
     /// Payments one session may post in a minute.
     #[arg(long, env = "PAYONCE_PAY_RATE_PER_MINUTE", default_value = "60")]
     pub pay_rate_per_minute: String,
+    /// Where the numbers of /metrics are given out; by default on the shop's own port, to this machine.
+    #[arg(long, env = "PAYONCE_METRICS_ADDR")]
+    pub metrics_addr: Option<String>,
     /// What is logged: error, warn, info, debug, or a filter such as info,payments=debug.
     #[arg(long, env = "PAYONCE_LOG", default_value = "info")]
     pub log: String,
@@ -80,6 +85,8 @@ pub struct Config {
     pub engine: Settings,
     /// Payments one session may post in a minute.
     pub pay_rate_per_minute: u32,
+    /// Where the numbers of /metrics are given out, if not on the shop's own port.
+    pub metrics_addr: Option<SocketAddr>,
     /// Where the assets are.
     pub site_root: String,
 }
@@ -107,132 +114,110 @@ impl Wrong {
 /// One line for every setting that is wrong.
 pub fn check(flags: &Flags) -> Result<Config, Vec<String>> {
     let mut wrong = Wrong::default();
-    let addr = wrong.take(flags.addr.parse::<SocketAddr>().map_err(|_| {
-        format!(
-            "PAYONCE_ADDR is {:?}: give an address and a port, such as 127.0.0.1:3000",
-            flags.addr
-        )
-    }));
-    let public_url =
-        wrong.take(flags.public_url.as_deref().map(|it| url("PAYONCE_PUBLIC_URL", it)).transpose());
-    let provider_url = wrong.take(url("PAYONCE_EXAMPLEPAY_URL", &flags.examplepay_url));
-    let api_key = wrong.take(secret(
-        "PAYONCE_EXAMPLEPAY_API_KEY",
-        &flags.examplepay_api_key,
-        flags.examplepay_api_key_file.as_ref(),
-    ));
-    if api_key.as_deref() == Some("") {
-        wrong.0.push("PAYONCE_EXAMPLEPAY_API_KEY is not set: give the key that ExamplePay was started with (make run does)".to_owned());
+    let addr = wrong.take(values::address("PAYONCE_ADDR", &flags.addr));
+    let public_url = wrong.take(public_url(flags, addr));
+    let metrics = flags.metrics_addr.as_deref();
+    let metrics_addr =
+        wrong.take(metrics.map(|it| values::address("PAYONCE_METRICS_ADDR", it)).transpose());
+    if let (Some(Some(metrics)), Some(addr)) = (metrics_addr, addr)
+        && metrics == addr
+        && addr.port() != 0
+    {
+        wrong.0.push(
+            "PAYONCE_METRICS_ADDR is the same as PAYONCE_ADDR: give another port, or none"
+                .to_owned(),
+        );
     }
-    let secrets = wrong.take(secret(
-        "PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET",
-        &flags.examplepay_webhook_secret,
-        flags.examplepay_webhook_secret_file.as_ref(),
-    ));
-    let connect = wrong
-        .take(time("PAYONCE_EXAMPLEPAY_CONNECT_TIMEOUT_MS", &flags.examplepay_connect_timeout_ms));
-    let response = wrong.take(time(
-        "PAYONCE_EXAMPLEPAY_RESPONSE_TIMEOUT_MS",
-        &flags.examplepay_response_timeout_ms,
-    ));
-    let time_scale = wrong.take(scale(&flags.time_scale));
-    let rate = wrong.take(
-        flags.pay_rate_per_minute.parse::<u32>().ok().filter(|it| *it > 0).ok_or_else(|| {
-            format!(
-                "PAYONCE_PAY_RATE_PER_MINUTE is {:?}: give a whole number above 0",
-                flags.pay_rate_per_minute
-            )
-        }),
-    );
-    if !["text", "json"].contains(&flags.log_format.as_str()) {
-        wrong.0.push(format!("PAYONCE_LOG_FORMAT is {:?}: give text or json", flags.log_format));
-    }
-    if flags.log.parse::<tracing_subscriber::EnvFilter>().is_err() {
-        wrong.0.push(format!("PAYONCE_LOG is {:?}: give a level such as info, or a filter such as info,payments=debug", flags.log));
-    }
-    if flags.database.is_dir() {
-        wrong.0.push(format!(
-            "PAYONCE_DATABASE is {:?}, a folder: give the path of a file",
-            flags.database
-        ));
-    }
-    match (addr, public_url, provider_url, api_key, secrets, connect, response, time_scale, rate) {
+    wrong.take(values::database(&flags.database));
+    let rate = values::count("PAYONCE_PAY_RATE_PER_MINUTE", &flags.pay_rate_per_minute);
+    let pay_rate_per_minute = wrong.take(rate);
+    let time_scale = wrong.take(values::scale(&flags.time_scale));
+    let examplepay = examplepay(flags, &mut wrong);
+    logging(flags, &mut wrong);
+    match (addr, public_url, metrics_addr, pay_rate_per_minute, time_scale) {
         (
             Some(addr),
             Some(public_url),
-            Some(base_url),
-            Some(api_key),
-            Some(secrets),
-            Some(connect_timeout),
-            Some(response_timeout),
-            Some(time_scale),
+            Some(metrics_addr),
             Some(pay_rate_per_minute),
+            Some(time_scale),
         ) if wrong.0.is_empty() => Ok(Config {
             addr,
-            public_url: public_url.clone(),
             engine: Settings {
                 database: flags.database.clone(),
-                public_url: public_url.unwrap_or_default(),
+                public_url: public_url.clone().unwrap_or_default(),
                 time_scale,
-                examplepay: Some(ExamplePayAccess {
-                    base_url,
-                    api_key: SecretString::from(api_key),
-                    webhook_secrets: secrets
-                        .split(',')
-                        .map(str::trim)
-                        .filter(|it| !it.is_empty())
-                        .map(SecretString::from)
-                        .collect(),
-                    account: flags.examplepay_account.clone(),
-                    connect_timeout,
-                    response_timeout,
-                }),
+                examplepay,
             },
+            public_url,
             pay_rate_per_minute,
+            metrics_addr,
             site_root: flags.site_root.display().to_string(),
         }),
         _ => Err(wrong.0),
     }
 }
 
-fn url(name: &str, value: &str) -> Result<String, String> {
-    let trimmed = value.trim_end_matches('/');
-    let host = trimmed.strip_prefix("http://").or_else(|| trimmed.strip_prefix("https://"));
-    match host {
-        Some(host) if !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ']) => {
-            Ok(trimmed.to_owned())
-        }
-        Some(_) | None => {
-            Err(format!("{name} is {value:?}: give http:// or https:// and a host, without a path"))
-        }
+/// Browsers reach the shop by https, except on this very machine.
+fn public_url(flags: &Flags, addr: Option<SocketAddr>) -> Result<Option<String>, String> {
+    let Some(given) = &flags.public_url else {
+        return match addr {
+            Some(addr) if addr.ip().is_unspecified() => Err(format!(
+                "PAYONCE_PUBLIC_URL is not set, and {addr} is no address for a browser: give the one that browsers use, such as https://shop.example"
+            )),
+            Some(_) | None => Ok(None),
+        };
+    };
+    let url = values::url("PAYONCE_PUBLIC_URL", given)?;
+    if url.starts_with("http://") && !values::is_this_machine(&url) {
+        return Err(format!(
+            "PAYONCE_PUBLIC_URL is {given:?}: give an https:// address; http:// is for localhost only"
+        ));
     }
+    Ok(Some(url))
 }
 
-fn secret(name: &str, value: &str, file: Option<&PathBuf>) -> Result<String, String> {
-    match file {
-        None => Ok(value.trim().to_owned()),
-        Some(_) if !value.is_empty() => {
-            Err(format!("{name} and {name}_FILE are both set: give one of them"))
-        }
-        Some(path) => {
-            std::fs::read_to_string(path).map(|text| text.trim().to_owned()).map_err(|reason| {
-                format!("{name}_FILE names {path:?}, which cannot be read: {reason}")
-            })
-        }
-    }
-}
-
-fn time(name: &str, value: &str) -> Result<Duration, String> {
-    let ms = value.parse::<u64>().ok().filter(|ms| (1..=14_000).contains(ms));
-    ms.map(Duration::from_millis)
-        .ok_or_else(|| format!("{name} is {value:?}: give milliseconds from 1 to 14000"))
-}
-
-fn scale(value: &str) -> Result<f64, String> {
-    let number = value.parse::<f64>().ok().filter(|it| (0.001..=10.0).contains(it));
-    number.ok_or_else(|| {
-        format!("PAYONCE_TIME_SCALE is {value:?}: give a number from 0.001 to 10; 1 is real time")
+fn examplepay(flags: &Flags, wrong: &mut Wrong) -> Option<ExamplePayAccess> {
+    let base_url = wrong.take(values::url("PAYONCE_EXAMPLEPAY_URL", &flags.examplepay_url));
+    let key = values::secret(
+        "PAYONCE_EXAMPLEPAY_API_KEY",
+        &flags.examplepay_api_key,
+        flags.examplepay_api_key_file.as_ref(),
+    );
+    let api_key = wrong.take(key.and_then(|key| {
+        key.ok_or_else(|| "PAYONCE_EXAMPLEPAY_API_KEY is not set: give the key that ExamplePay was started with (make run does)".to_owned())
+    }));
+    let secrets = values::secret(
+        "PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET",
+        &flags.examplepay_webhook_secret,
+        flags.examplepay_webhook_secret_file.as_ref(),
+    );
+    let webhook_secrets = wrong.take(
+        secrets.and_then(|it| values::list("PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET", it.as_ref())),
+    );
+    let account = values::word("PAYONCE_EXAMPLEPAY_ACCOUNT", &flags.examplepay_account);
+    let account = wrong.take(account);
+    let connect = &flags.examplepay_connect_timeout_ms;
+    let connect = wrong.take(values::time("PAYONCE_EXAMPLEPAY_CONNECT_TIMEOUT_MS", connect));
+    let response = &flags.examplepay_response_timeout_ms;
+    let response = wrong.take(values::time("PAYONCE_EXAMPLEPAY_RESPONSE_TIMEOUT_MS", response));
+    Some(ExamplePayAccess {
+        base_url: base_url?,
+        api_key: api_key?,
+        webhook_secrets: webhook_secrets?,
+        account: account?,
+        connect_timeout: connect?,
+        response_timeout: response?,
     })
+}
+
+fn logging(flags: &Flags, wrong: &mut Wrong) {
+    if !["text", "json"].contains(&flags.log_format.as_str()) {
+        wrong.0.push(format!("PAYONCE_LOG_FORMAT is {:?}: give text or json", flags.log_format));
+    }
+    if flags.log.parse::<tracing_subscriber::EnvFilter>().is_err() {
+        wrong.0.push(format!("PAYONCE_LOG is {:?}: give a level such as info, or a filter such as info,payments=debug", flags.log));
+    }
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use clap::CommandFactory;
+
 use super::*;
 
 fn flags(arguments: &[&str]) -> Flags {
@@ -26,8 +28,7 @@ fn all_wrong_settings_are_told_at_once() {
         "0",
         "--examplepay-response-timeout-ms",
         "soon",
-        "--time-scale",
-        "-1",
+        "--time-scale=-1",
         "--pay-rate-per-minute",
         "0",
         "--log-format",
@@ -74,4 +75,99 @@ fn an_https_address_makes_cookies_for_https() {
     let config = check(&flags(&[KEY[0], KEY[1], "--public-url", "https://shop.test/"])).unwrap();
     assert!(config.is_https());
     assert_eq!(config.public_url.as_deref(), Some("https://shop.test"));
+}
+
+#[test]
+fn browsers_come_by_https_except_on_this_machine() {
+    let of = |arguments: &[&str]| check(&flags(&[&KEY[..], arguments].concat()));
+    for good in
+        ["https://shop.test", "http://localhost:3000", "http://127.0.0.1", "http://[::1]:3000"]
+    {
+        assert_eq!(of(&["--public-url", good]).unwrap().public_url.as_deref(), Some(good));
+    }
+    assert_eq!(
+        of(&["--public-url", "https://Shop.TEST:443"]).unwrap().public_url.as_deref(),
+        Some("https://shop.test")
+    );
+    for bad in [
+        "http://shop.test",
+        "http://10.0.0.7:3000",
+        "ftp://localhost",
+        "localhost",
+        "https://",
+        "https://a/b",
+        "https://u:p@shop.test",
+        "https://shop.test?x",
+        "https://shop.test#x",
+        "https://shop.test:99999",
+        "https://shop.test:",
+    ] {
+        let lines = of(&["--public-url", bad]).unwrap_err();
+        assert_eq!(lines.len(), 1, "{bad}: {lines:?}");
+        assert!(lines[0].starts_with("PAYONCE_PUBLIC_URL is "), "{bad}: {lines:?}");
+    }
+    let lines = of(&["--addr", "0.0.0.0:3000"]).unwrap_err();
+    assert!(lines[0].starts_with("PAYONCE_PUBLIC_URL is not set"), "{lines:?}");
+}
+
+#[test]
+fn secrets_are_neither_empty_nor_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty");
+    std::fs::write(&empty, " \n").unwrap();
+    let path = empty.display().to_string();
+    for wrong in [
+        &["--examplepay-api-key", "", "--examplepay-webhook-secret", "whsec_a"][..],
+        &[
+            "--examplepay-api-key",
+            "sk_canary",
+            "--examplepay-webhook-secret",
+            "whsec_canary,,whsec_b",
+        ],
+        &["--examplepay-api-key-file", &path],
+        &["--examplepay-api-key", "sk_canary", "--examplepay-webhook-secret-file", &path],
+        &["--examplepay-api-key", "sk_canary", "--examplepay-account", " "],
+    ] {
+        let flags = flags(wrong);
+        let lines = check(&flags).unwrap_err();
+        assert_eq!(lines.len(), 1, "{wrong:?}: {lines:?}");
+        let told = format!("{lines:?} {flags:?}");
+        assert!(!told.contains("canary"), "{told}");
+    }
+    let config = check(&flags(&["--examplepay-api-key", "sk_canary"])).unwrap();
+    assert!(!format!("{config:?}").contains("canary"));
+    assert!(
+        config.engine.examplepay.unwrap().webhook_secrets.is_empty(),
+        "no secret: the endpoint is off"
+    );
+}
+
+#[test]
+fn a_database_that_cannot_be_written_is_told_and_checking_leaves_no_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let inside = file.join("shop.db").display().to_string();
+    let lines = check(&flags(&[KEY[0], KEY[1], "--database", &inside])).unwrap_err();
+    assert!(lines[0].contains("nothing can be written"), "{lines:?}");
+    let deep = folder.path().join("a/b/shop.db").display().to_string();
+    assert!(check(&flags(&[KEY[0], KEY[1], "--database", &deep])).is_ok());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn the_example_lists_every_setting_and_no_other() {
+    let command = Flags::command();
+    let mut known: Vec<String> =
+        command.get_arguments().filter_map(|it| Some(it.get_env()?.to_str()?.to_owned())).collect();
+    let example = include_str!("../../../.env.example");
+    let mut listed: Vec<String> = example
+        .lines()
+        .filter_map(|line| line.trim_start_matches(['#', ' ']).split_once('='))
+        .map(|(name, _)| name.to_owned())
+        .filter(|name| name.starts_with("PAYONCE_"))
+        .collect();
+    known.sort();
+    listed.sort();
+    assert_eq!(listed, known);
 }
