@@ -84,7 +84,7 @@ impl Default for Timing {
             lookup_steady: seconds(300),
             replays: [30, 120, 600].map(seconds).to_vec(),
             review_lookup: seconds(3600),
-            resends: [1, 5, 20, 60, 180, 300].map(seconds).to_vec(),
+            resends: [5, 30, 240, 600].map(seconds).to_vec(),
             lease: seconds(30),
             hour: seconds(3600),
             requests_max: 18,
@@ -129,10 +129,11 @@ impl Timing {
         }
     }
 
-    /// The wait before sending again what was proven not executed for the `done` + 1st time.
+    /// The wait before sending again what was proven not executed for the `done` + 1st time: ±50 %
+    /// of the declared one, since only four sends fit into an hour and none may come too early.
     pub fn resend_wait(&self, done: u32, random: u32) -> Duration {
         let last = self.resends.last().copied().unwrap_or_default();
-        full_jitter(self.resends.get(done as usize).copied().unwrap_or(last), random)
+        half_jitter(self.resends.get(done as usize).copied().unwrap_or(last), random)
     }
 
     /// The wait before the next lookup of something a person looks at.

@@ -193,6 +193,8 @@ impl World {
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
+            // A restarted shop knows nothing of connections to the one before.
+            .pool_max_idle_per_host(0)
             .timeout(Duration::from_secs(20))
             .build()
             .unwrap();

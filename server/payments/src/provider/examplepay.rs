@@ -19,6 +19,8 @@ use serde::Deserialize;
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
+use crate::crash;
+
 use super::{
     Answer, Call, EncodeError, Encoded, Event, Intent, Provider, Question, Transport, WebhookError,
     wire::{self, ClientError, Reply},
@@ -439,7 +441,8 @@ impl Provider for ExamplePay {
             .authorized(self.client.post(self.url(&call.path)))
             .header("Idempotency-Key", &call.key)
             .header("Content-Type", "application/json")
-            .body(call.body.clone());
+            .body(wire::body(&call.body));
+        crash::point("before_first_byte");
         match wire::exchange(request, self.time(call.time_left)).await {
             Ok(reply) => answered(&reply, decode(&reply)),
             Err(transport) => wire::unanswered(transport, false),

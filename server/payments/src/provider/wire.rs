@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use reqwest::{Client, RequestBuilder, StatusCode, header::HeaderMap};
 
 use super::{Answer, Transport};
+use crate::crash;
 use domain::evidence::Verdict;
 
 /// The most an answer may weigh; a longer one is no answer of a provider we know.
@@ -29,6 +30,23 @@ pub fn client(connect_timeout: Duration) -> Result<Client, ClientError> {
         .connect_timeout(connect_timeout)
         .user_agent(concat!("payonce/", env!("CARGO_PKG_VERSION")))
         .build()?)
+}
+
+/// The stored bytes as a request's body; a test may have the shop die half way through them.
+pub fn body(bytes: &str) -> reqwest::Body {
+    if !crash::armed("mid_body") {
+        return reqwest::Body::from(bytes.to_owned());
+    }
+    let half = bytes.as_bytes().get(..bytes.len() / 2).unwrap_or_default().to_vec();
+    let dying = futures::stream::unfold(Some(half), |half| async move {
+        let Some(half) = half else {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            crash::kill();
+            return None;
+        };
+        Some((Ok::<_, std::io::Error>(half), None))
+    });
+    reqwest::Body::wrap_stream(dying)
 }
 
 /// A whole answer, still in the provider's words.

@@ -20,7 +20,10 @@ fn object(status: &str) -> String {
 }
 
 fn in_error(kind: &str, status: &str) -> String {
-    format!(r#"{{"error":{{"type":"{kind}","code":"x","message":"m","payment":{}}}}}"#, object(status))
+    format!(
+        r#"{{"error":{{"type":"{kind}","code":"x","message":"m","payment":{}}}}}"#,
+        object(status)
+    )
 }
 
 #[test]
@@ -34,20 +37,40 @@ fn every_answer_to_a_send_has_exactly_one_verdict() {
         (201, "<html>".to_owned(), "indeterminate", true),
         (201, object("succeeded")[..40].to_owned(), "indeterminate", true),
         (201, object("succeeded").replace("EUR", "euros"), "contradicts", false),
-        (201, object("succeeded").replace(r#""livemode":false"#, r#""livemode":true"#), "contradicts", false),
+        (
+            201,
+            object("succeeded").replace(r#""livemode":false"#, r#""livemode":true"#),
+            "contradicts",
+            false,
+        ),
         (402, in_error("card_declined", "declined"), "definitive_rejected", false),
         (402, r#"{"error":{"type":"card_declined"}}"#.to_owned(), "indeterminate", true),
         (402, "{}".to_owned(), "indeterminate", true),
         (409, in_error("not_cancelable", "succeeded"), "definitive_succeeded", false),
         (409, r#"{"error":{"type":"idempotency_key_in_use"}}"#.to_owned(), "indeterminate", false),
         (422, r#"{"error":{"type":"idempotency_mismatch"}}"#.to_owned(), "indeterminate", true),
-        (422, r#"{"error":{"type":"refund_exceeds_payment"}}"#.to_owned(), "definitive_rejected", false),
+        (
+            422,
+            r#"{"error":{"type":"refund_exceeds_payment"}}"#.to_owned(),
+            "definitive_rejected",
+            false,
+        ),
         (422, r#"{"error":{"type":"something_new"}}"#.to_owned(), "indeterminate", true),
-        (400, r#"{"error":{"type":"invalid_request"}}"#.to_owned(), "not_executed_our_fault", false),
+        (
+            400,
+            r#"{"error":{"type":"invalid_request"}}"#.to_owned(),
+            "not_executed_our_fault",
+            false,
+        ),
         (400, "<h1>Bad Request</h1>".to_owned(), "indeterminate", true),
         (404, r#"{"error":{"type":"not_found"}}"#.to_owned(), "not_executed_our_fault", false),
         (404, "<h1>proxy</h1>".to_owned(), "indeterminate", true),
-        (401, r#"{"error":{"type":"unauthorized"}}"#.to_owned(), "not_executed_configuration", false),
+        (
+            401,
+            r#"{"error":{"type":"unauthorized"}}"#.to_owned(),
+            "not_executed_configuration",
+            false,
+        ),
         (403, "<h1>firewall</h1>".to_owned(), "indeterminate", true),
         (429, String::new(), "retry_later", false),
         (424, String::new(), "indeterminate", false),
@@ -71,7 +94,11 @@ fn a_lookup_that_says_nothing_is_no_news_and_not_found_is_only_absent() {
         (200, list(&[]), "absent"),
         (200, list(&[object("processing")]), "definitive_processing"),
         (200, list(&[object("declined"), object("succeeded")]), "definitive_succeeded"),
-        (200, list(&[object("succeeded"), object("succeeded").replace("pay_1", "pay_2")]), "contradicts"),
+        (
+            200,
+            list(&[object("succeeded"), object("succeeded").replace("pay_1", "pay_2")]),
+            "contradicts",
+        ),
         (200, "<html>".to_owned(), "no_news"),
         (404, String::new(), "absent"),
         (401, String::new(), "no_news"),
@@ -86,7 +113,8 @@ fn a_lookup_that_says_nothing_is_no_news_and_not_found_is_only_absent() {
 
 #[test]
 fn headers_of_an_answer_are_kept() {
-    let headers = [("idempotent-replayed", "true"), ("request-id", "req_7"), ("retry-after", "120")];
+    let headers =
+        [("idempotent-replayed", "true"), ("request-id", "req_7"), ("retry-after", "120")];
     let reply = reply(429, &headers, r#"{"error":{"type":"rate_limited","code":"slow"}}"#);
     let answer = answered(&reply, decode(&reply));
     assert!(answer.cached);
@@ -146,5 +174,8 @@ fn an_event_that_contradicts_itself_is_news_nobody_can_read() {
     assert_eq!(read(&event("payment.renamed")).unwrap().verdict, Verdict::Indeterminate);
     assert_eq!(read("{}"), Err(WebhookError::Malformed));
     assert_eq!(read("[]"), Err(WebhookError::Malformed));
-    assert_eq!(read(&event("payment.succeeded").replace("evt_1", "")), Err(WebhookError::Malformed));
+    assert_eq!(
+        read(&event("payment.succeeded").replace("evt_1", "")),
+        Err(WebhookError::Malformed)
+    );
 }
