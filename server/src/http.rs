@@ -11,13 +11,13 @@ mod limits;
 mod pages;
 mod serve;
 mod session;
+mod trace;
 mod webhook;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
     middleware::{from_fn, from_fn_with_state},
     routing::{get, post},
 };
@@ -77,11 +77,20 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     // Pages are drawn by tasks of this runtime.
     let _already = any_spawner::Executor::init_tokio();
     let https = config.is_https();
-    let listener = serve::listen(config.addr).await?;
+    let listener = serve::listen("PAYONCE_ADDR", config.addr).await?;
+    let metrics_listener = match config.metrics_addr {
+        Some(addr) => Some(serve::listen("PAYONCE_METRICS_ADDR", addr).await?),
+        None => None,
+    };
     let addr = listener.local_addr()?;
     let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{addr}"));
     let metrics = telemetry::metrics();
     let mut engine = config.engine;
+    if engine.examplepay.as_ref().is_some_and(|it| it.webhook_secrets.is_empty()) {
+        tracing::warn!(
+            "no webhook secret is set: the endpoint is off, and payments are followed by lookups alone"
+        );
+    }
     engine.public_url.clone_from(&public_url);
     let payments = Payments::start(engine).await?;
     let stop = CancellationToken::new();
@@ -104,16 +113,27 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         metrics,
     };
     let tasks = TaskTracker::new();
-    tasks.spawn(serve::run(listener, router(shop, &public_url)?, stop.clone()));
+    tasks.spawn(keep_up(shop.metrics.clone(), stop.clone()));
+    let own_metrics = metrics_listener.is_none();
+    if let Some(listener) = metrics_listener {
+        tracing::info!("the numbers are at http://{}/metrics", listener.local_addr()?);
+        let numbers = Router::new().route("/metrics", get(health::metrics));
+        tasks.spawn(serve::run(listener, numbers.with_state(shop.clone()), stop.clone()));
+    }
+    tasks.spawn(serve::run(listener, router(shop, &public_url, own_metrics)?, stop.clone()));
     Ok(Running { addr, public_url, stop, tasks, payments })
 }
 
-/// Largest body of a form.
-const FORM_MAX: usize = 64 * 1024;
-/// Largest body of a webhook.
-const WEBHOOK_MAX: usize = 256 * 1024;
+/// Measured times are summed up now and then, whether or not anybody reads them.
+async fn keep_up(numbers: Option<PrometheusHandle>, stop: CancellationToken) {
+    let Some(numbers) = numbers else { return };
+    let mut often = tokio::time::interval(Duration::from_secs(5));
+    while stop.run_until_cancelled(often.tick()).await.is_some() {
+        numbers.run_upkeep();
+    }
+}
 
-fn router(shop: Shop, public_url: &str) -> Result<Router, StartError> {
+fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, StartError> {
     // Only forms of this shop are taken: the browser tells where a request comes from.
     let csrf = CsrfLayer::new().add_trusted_origin(public_url)?;
     let forms = Router::new()
@@ -121,7 +141,7 @@ fn router(shop: Shop, public_url: &str) -> Result<Router, StartError> {
         .route("/currency", post(cart::set_currency))
         .route("/checkout/{id}/pay", post(checkout::pay))
         .route("/checkout/{id}/cancel", post(checkout::cancel))
-        .layer(DefaultBodyLimit::max(FORM_MAX));
+        .layer(from_fn_with_state(shop.clone(), limits::form));
     let views = Router::new()
         .route("/", get(pages::catalogue))
         .route("/products/{sku}", get(pages::product))
@@ -139,16 +159,19 @@ fn router(shop: Shop, public_url: &str) -> Result<Router, StartError> {
         .layer(from_fn_with_state(shop.clone(), session::resolve))
         .layer(csrf)
         .layer(from_fn_with_state(shop.clone(), answer::explain_cross_site));
-    let machines = Router::new()
+    let mut machines = Router::new()
         .route("/webhooks/{provider}", post(webhook::take))
-        .layer(DefaultBodyLimit::max(WEBHOOK_MAX))
+        .layer(from_fn(limits::webhook))
         .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
-        .route("/metrics", get(health::metrics));
+        .route("/readyz", get(health::ready));
+    if own_metrics {
+        machines = machines.route("/metrics", get(health::own_metrics));
+    }
     Ok(people
         .merge(machines)
         .fallback(assets::file_or_not_found)
-        .layer(from_fn(limits::headers_and_time))
-        .layer(from_fn(limits::trace))
+        .layer(from_fn_with_state(shop.clone(), limits::time))
+        .layer(from_fn_with_state(shop.clone(), limits::headers))
+        .layer(from_fn(trace::requests))
         .with_state(shop))
 }

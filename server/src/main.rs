@@ -43,6 +43,7 @@ async fn main() -> ExitCode {
         "Payonce is stopping: it ends streams and waits for requests on the wire.",
     );
     running.stop().await;
+    tell(&mut std::io::stderr(), "Payonce has stopped.");
     ExitCode::SUCCESS
 }
 

@@ -15,7 +15,7 @@ use axum::{
     Json,
     body::Body,
     extract::{Request, State},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -89,25 +89,19 @@ pub async fn problem(
     .await
 }
 
-/// What an error is to a person and to a program: status, code, words.
-pub fn of_error(error: &Error) -> (StatusCode, &'static str, Problem) {
+/// What an error is to whoever asked: a status and its words.
+pub fn of_error(error: &Error) -> (StatusCode, Problem) {
     match error {
-        Error::Conflict => {
-            (StatusCode::UNPROCESSABLE_ENTITY, "IDEMPOTENCY_CONFLICT", Problem::Conflict)
-        }
-        Error::CartChanged => {
-            (StatusCode::UNPROCESSABLE_ENTITY, "CART_CHANGED", Problem::CartChanged)
-        }
-        Error::EmptyCart => (StatusCode::UNPROCESSABLE_ENTITY, "EMPTY_CART", Problem::EmptyCart),
+        Error::Conflict => (StatusCode::UNPROCESSABLE_ENTITY, Problem::Conflict),
+        Error::CartChanged => (StatusCode::UNPROCESSABLE_ENTITY, Problem::CartChanged),
+        Error::EmptyCart => (StatusCode::UNPROCESSABLE_ENTITY, Problem::EmptyCart),
         Error::OutOfStock(skus) => {
             let names = skus.iter().map(|sku| products::product(sku.as_str()).0).collect();
-            (StatusCode::CONFLICT, "OUT_OF_STOCK", Problem::OutOfStock(names))
+            (StatusCode::CONFLICT, Problem::OutOfStock(names))
         }
-        Error::Invalid(what) => {
-            (StatusCode::BAD_REQUEST, "INVALID", Problem::Invalid(what.clone()))
-        }
-        Error::NotFound => (StatusCode::NOT_FOUND, "NOT_FOUND", Problem::NotFound),
-        Error::Busy => (StatusCode::SERVICE_UNAVAILABLE, "BUSY", Problem::Busy),
+        Error::Invalid(what) => (StatusCode::BAD_REQUEST, Problem::Invalid(what.clone())),
+        Error::NotFound => (StatusCode::NOT_FOUND, Problem::NotFound),
+        Error::Busy => (StatusCode::SERVICE_UNAVAILABLE, Problem::Busy),
         Error::Stale
         | Error::Overflow
         | Error::Signature
@@ -121,8 +115,46 @@ pub fn of_error(error: &Error) -> (StatusCode, &'static str, Problem) {
                 reason = error as &dyn std::error::Error,
                 "a request could not be served"
             );
-            (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", Problem::Internal)
+            (StatusCode::INTERNAL_SERVER_ERROR, Problem::Internal)
         }
+    }
+}
+
+/// Whether it is a program that asks.
+pub fn wants_json(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("application/json"))
+}
+
+/// A request that was not taken, explained to whoever sent it.
+pub async fn refuse(
+    shop: &Shop,
+    visitor: Visitor,
+    json: bool,
+    (status, what): (StatusCode, Problem),
+) -> Response {
+    if json {
+        problem_json(status, code(&what), &what)
+    } else {
+        problem(shop, visitor, status, what, None).await
+    }
+}
+
+/// The word a program knows a problem by.
+fn code(problem: &Problem) -> &'static str {
+    match problem {
+        Problem::Conflict => "IDEMPOTENCY_CONFLICT",
+        Problem::CartChanged => "CART_CHANGED",
+        Problem::EmptyCart => "EMPTY_CART",
+        Problem::OutOfStock(_) => "OUT_OF_STOCK",
+        Problem::Invalid(_) => "INVALID",
+        Problem::CrossSite => "CROSS_SITE",
+        Problem::TooManyRequests => "TOO_MANY_REQUESTS",
+        Problem::BodyTooLarge => "BODY_TOO_LARGE",
+        Problem::NotAForm => "NOT_A_FORM",
+        Problem::NotFound | Problem::NoSuchOrder => "NOT_FOUND",
+        Problem::Busy => "BUSY",
+        Problem::Internal => "INTERNAL",
     }
 }
 
@@ -145,9 +177,9 @@ pub async fn error(
     reason: &Error,
     order: Option<String>,
 ) -> Response {
-    let (status, code, what) = of_error(reason);
+    let (status, what) = of_error(reason);
     if json {
-        problem_json(status, code, &what)
+        problem_json(status, code(&what), &what)
     } else {
         problem(shop, visitor, status, what, order).await
     }
@@ -169,12 +201,14 @@ pub async fn explain_cross_site(
     request: Request,
     next: Next,
 ) -> Result<Response, Infallible> {
+    let json = wants_json(request.headers());
     let answer = next.run(request).await;
     if answer.extensions().get::<ProtectionError>().is_none() {
         return Ok(answer);
     }
     tracing::info!("a post from another site was refused");
-    Ok(problem(&shop, stranger("/"), StatusCode::FORBIDDEN, Problem::CrossSite, None).await)
+    let refusal = (StatusCode::FORBIDDEN, Problem::CrossSite);
+    Ok(refuse(&shop, stranger("/"), json, refusal).await)
 }
 
 /// A redirect after a post.

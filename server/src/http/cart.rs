@@ -8,12 +8,15 @@ use axum::{
     http::HeaderMap,
     response::{IntoResponse, Response},
 };
-use domain::{catalogue::CURRENCIES, money::Currency};
+use domain::{
+    catalogue::{CURRENCIES, Product, QUANTITY_MAX},
+    money::Currency,
+};
 use serde_json::json;
 
 use super::{
     Shop, answer,
-    form::{Form, Refusal},
+    form::{Form, Refusal, invalid},
     session,
 };
 
@@ -28,7 +31,21 @@ pub async fn set_line(
         let form = Form::read(&headers, &body, &["sku", "quantity", "add"])?;
         let sku = form.value::<String>("sku", "a product")?;
         let quantity = form.value::<u32>("quantity", "a whole number from 0 to 20")?;
-        Ok((sku, quantity, form.text("add") == Some("1")))
+        let add = match form.text("add") {
+            Some("1") => true,
+            None => false,
+            Some(_) => return Err(invalid("add must be 1, or not be there")),
+        };
+        // Whoever names nothing on sale gets no session for it.
+        if Product::find(&sku).is_none() {
+            return Err(invalid("there is no such product"));
+        }
+        if quantity > QUANTITY_MAX {
+            return Err(invalid(format!(
+                "quantity must be a whole number from 0 to {QUANTITY_MAX}"
+            )));
+        }
+        Ok((sku, quantity, add))
     };
     let (sku, quantity, add) = match read() {
         Ok(fields) => fields,
@@ -63,10 +80,8 @@ pub async fn set_currency(
         let form = Form::read(&headers, &body, &["currency", "back"])?;
         let code = form.value::<String>("currency", "a currency")?;
         let currency = Currency::from_code(&code).ok().filter(|it| CURRENCIES.contains(it));
-        let currency = currency.ok_or_else(|| {
-            let what = "there is no price list in that currency".to_owned();
-            (axum::http::StatusCode::BAD_REQUEST, app::text::problem::Problem::Invalid(what))
-        })?;
+        let currency =
+            currency.ok_or_else(|| invalid("there is no price list in that currency"))?;
         Ok((currency, form.text("back").unwrap_or("/").to_owned()))
     };
     let (currency, back) = match read() {
@@ -88,9 +103,37 @@ pub async fn set_currency(
             return answer::error(&shop, visitor, false, &reason, None).await;
         }
     }
-    // Back to a page of this shop only.
-    let inside =
-        back.starts_with('/') && !back.starts_with("//") && !back.contains(['\\', '\r', '\n']);
-    let back = if inside { back.as_str() } else { "/" };
+    let back = if is_inside(&back) { back.as_str() } else { "/" };
     session::with_cookie(answer::see_other(back), session::currency_cookie(&shop, currency))
+}
+
+/// Whether a way back leads to a page of this shop. Browsers read `\` as `/` and skip over tabs.
+fn is_inside(back: &str) -> bool {
+    back.starts_with('/')
+        && !back.starts_with("//")
+        && back.bytes().all(|it| it.is_ascii_graphic() && it != b'\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_back_leads_to_this_shop_only() {
+        for good in ["/", "/cart", "/products/cups?from=%2F"] {
+            assert!(is_inside(good), "{good}");
+        }
+        for bad in [
+            "",
+            "cart",
+            "//evil.test",
+            "/\\evil.test",
+            "/\t/evil.test",
+            "/\n/evil.test",
+            "https://evil.test",
+            "/\u{2028}",
+        ] {
+            assert!(!is_inside(bad), "{bad:?}");
+        }
+    }
 }

@@ -20,8 +20,7 @@ use serde_json::{Value, json};
 
 use super::{
     Shop, answer,
-    form::{Form, Refusal},
-    session,
+    form::{Form, Refusal, invalid},
 };
 
 /// Where a checkout's page is.
@@ -30,13 +29,8 @@ fn page_of(id: CheckoutId) -> String {
 }
 
 /// A checkout id from an address. Only its one canonical spelling names anything.
-fn parse_id(text: &str) -> Option<CheckoutId> {
+pub fn parse_id(text: &str) -> Option<CheckoutId> {
     text.parse::<CheckoutId>().ok().filter(|id| id.to_string() == text)
-}
-
-fn wants_json(headers: &HeaderMap) -> bool {
-    let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
-    accept.is_some_and(|accept| accept.contains("application/json"))
 }
 
 const FIELDS: [&str; 6] =
@@ -55,7 +49,6 @@ struct PayForm {
 fn read(headers: &HeaderMap, body: &Bytes) -> Result<PayForm, Refusal> {
     let form = Form::read(headers, body, &FIELDS)?;
     let code = form.value::<String>("currency", "a currency")?;
-    let invalid = |what: &str| (StatusCode::BAD_REQUEST, Problem::Invalid(what.to_owned()));
     let amount_minor = form.value::<i64>("amount_minor", "a whole number")?;
     let attempt = form.value::<u32>("attempt", "a whole number from 1")?;
     if amount_minor <= 0 || attempt == 0 {
@@ -80,33 +73,23 @@ pub async fn pay(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let json = wants_json(&headers);
-    let refuse = async |visitor: Visitor, (status, problem): Refusal| {
-        if json {
-            answer::problem_json(status, "INVALID", &problem)
-        } else {
-            answer::problem(&shop, visitor, status, problem, None).await
-        }
-    };
+    let json = answer::wants_json(&headers);
     let Some(checkout_id) = parse_id(&id) else {
-        let what = "a checkout's id is a UUID in its 36-character form".to_owned();
-        return refuse(visitor, (StatusCode::BAD_REQUEST, Problem::Invalid(what))).await;
+        let refusal = invalid("a checkout's id is a UUID in its 36-character form");
+        return answer::refuse(&shop, visitor, json, refusal).await;
     };
     let form = match read(&headers, &body) {
         Ok(form) => form,
-        Err(refusal) => return refuse(visitor, refusal).await,
+        Err(refusal) => return answer::refuse(&shop, visitor, json, refusal).await,
     };
     // A visitor without a session owns no cart: it is a stranger, and nothing is written for one.
     let Some(customer) = visitor.customer else {
         return stranger(&shop, visitor, json, checkout_id).await;
     };
-    if !shop.pay_rate.take(customer) {
-        let mut answer =
-            refuse(visitor, (StatusCode::TOO_MANY_REQUESTS, Problem::TooManyRequests)).await;
-        answer
-            .headers_mut()
-            .insert(header::RETRY_AFTER, axum::http::HeaderValue::from_static("60"));
-        return answer;
+    if let Err(wait) = shop.pay_rate.take(customer) {
+        let refusal = (StatusCode::TOO_MANY_REQUESTS, Problem::TooManyRequests);
+        let answer = answer::refuse(&shop, visitor, json, refusal).await;
+        return ([(header::RETRY_AFTER, (wait.as_secs() + 1).to_string())], answer).into_response();
     }
     let request = PayRequest {
         checkout_id,
@@ -244,10 +227,7 @@ pub async fn status(
     match shop.payments.checkout(checkout_id, visitor.customer).await {
         Ok(Some(view)) => Json(told(&shop, &view)).into_response(),
         Ok(None) => answer::problem_json(StatusCode::NOT_FOUND, "NOT_FOUND", &Problem::NoSuchOrder),
-        Err(reason) => {
-            let (status, code, problem) = answer::of_error(&reason);
-            answer::problem_json(status, code, &problem)
-        }
+        Err(reason) => answer::error(&shop, visitor, true, &reason, None).await,
     }
 }
 
@@ -284,7 +264,7 @@ pub async fn cancel(
             .await;
     };
     match shop.payments.cancel_order(checkout_id, customer).await {
-        Ok(()) => session::with_cookie(answer::see_other(&page_of(checkout_id)), None),
+        Ok(()) => answer::see_other(&page_of(checkout_id)),
         Err(reason) => answer::error(&shop, visitor, false, &reason, None).await,
     }
 }

@@ -20,7 +20,11 @@ use domain::id::{CheckoutId, CustomerId};
 use futures::{Stream, stream};
 use tokio::sync::watch;
 
-use super::{Shop, checkout::told, limits};
+use super::{
+    Shop,
+    checkout::{parse_id, told},
+    limits,
+};
 
 /// How long a stream lives before the browser opens the next one.
 const LIFE: Duration = Duration::from_secs(15 * 60);
@@ -36,7 +40,7 @@ pub async fn stream(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    let Ok(checkout_id) = id.parse::<CheckoutId>() else {
+    let Some(checkout_id) = parse_id(&id) else {
         return StatusCode::NOT_FOUND.into_response();
     };
     let hints = shop.payments.subscribe(checkout_id);
@@ -54,8 +58,9 @@ pub async fn stream(
         return StatusCode::NO_CONTENT.into_response();
     }
     let viewer = visitor.customer.map_or_else(|| id.clone(), |customer| customer.to_string());
-    let Some(place) = shop.streams.take(&viewer) else {
-        return StatusCode::TOO_MANY_REQUESTS.into_response();
+    let place = match shop.streams.take(&viewer) {
+        Ok(place) => place,
+        Err(status) => return status.into_response(),
     };
     let follower = Follower {
         shop,
@@ -67,7 +72,9 @@ pub async fn stream(
         until: Instant::now() + LIFE,
         _place: place,
     };
-    Sse::new(follower.events()).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
+    let events = Sse::new(follower.events()).keep_alive(KeepAlive::new().interval(HEARTBEAT));
+    // A proxy that collects before it passes on would hold news back.
+    ([("x-accel-buffering", "no")], events).into_response()
 }
 
 struct Follower {

@@ -7,6 +7,7 @@ use axum::{
     body::Bytes,
     http::{HeaderMap, StatusCode, header},
 };
+use domain::id::CheckoutId;
 
 /// Why a form is not taken.
 pub type Refusal = (StatusCode, Problem);
@@ -18,7 +19,8 @@ const VALUE_MAX: usize = 512;
 #[derive(Debug)]
 pub struct Form(BTreeMap<String, String>);
 
-fn invalid(what: impl Into<String>) -> Refusal {
+/// A value that cannot be, in words.
+pub fn invalid(what: impl Into<String>) -> Refusal {
     (StatusCode::BAD_REQUEST, Problem::Invalid(what.into()))
 }
 
@@ -36,7 +38,7 @@ impl Form {
             if name.is_empty() && value.is_empty() {
                 continue;
             }
-            if is_card_number(&value) {
+            if has_card_number(&value) || has_card_number(&name) {
                 return Err(invalid(
                     "a card number must never be sent to the shop; it was not kept",
                 ));
@@ -74,17 +76,33 @@ impl Form {
     }
 }
 
-/// 13 to 19 digits whose check digit fits.
-pub fn is_card_number(text: &str) -> bool {
-    let plain = text.chars().all(|it| it.is_ascii_digit() || matches!(it, ' ' | '-'));
-    let digits: Vec<u32> = text.chars().filter_map(|it| it.to_digit(10)).collect();
+/// Whether 13 to 19 digits in a row, spaces and dashes between them allowed, have the check digit
+/// of a card number. An id is none, although it may look like one, also within a path.
+fn has_card_number(text: &str) -> bool {
+    text.split(['/', '?', '&', '=']).filter(|part| part.parse::<CheckoutId>().is_err()).any(
+        |part| {
+            let bare: String = part.chars().filter(|it| !matches!(it, ' ' | '-')).collect();
+            bare.split(|it: char| !it.is_ascii_digit()).any(|row| {
+                let digits: Vec<u32> = row.chars().filter_map(|it| it.to_digit(10)).collect();
+                match digits.len() {
+                    0..13 => false,
+                    13..=19 => has_check_digit(&digits),
+                    // Somewhere within a longer row.
+                    _ => (13..=19).any(|length| digits.windows(length).any(has_check_digit)),
+                }
+            })
+        },
+    )
+}
+
+fn has_check_digit(digits: &[u32]) -> bool {
     let weighed =
         digits.iter().rev().enumerate().map(|(place, digit)| match (place % 2, digit * 2) {
             (0, _) => *digit,
             (_, twice) if twice > 9 => twice - 9,
             (_, twice) => twice,
         });
-    plain && (13..=19).contains(&digits.len()) && weighed.sum::<u32>().is_multiple_of(10)
+    weighed.sum::<u32>().is_multiple_of(10)
 }
 
 #[cfg(test)]
@@ -123,6 +141,10 @@ mod tests {
             "sku=%ff",
             "sku=4242424242424242",
             "sku=4242+4242+4242+4242",
+            "sku=4242-4242-4242-4242",
+            "sku=card:+4242424242424242,+12/29",
+            "sku=42424242424242421234",
+            "4242424242424242=1",
             &long,
         ] {
             assert_eq!(
@@ -133,6 +155,19 @@ mod tests {
         }
         let said = format!("{:?}", read("sku=4242424242424242"));
         assert!(!said.contains("4242"), "a refusal does not repeat the number");
+    }
+
+    #[test]
+    fn ids_amounts_and_cards_of_the_provider_are_no_card_numbers() {
+        for good in [
+            "12345678-1234-4234-8234-123456789010",
+            "/checkout/12345678-1234-4234-8234-123456789010?x",
+            "tok_visa",
+            "1999",
+            "4242424242424241",
+        ] {
+            assert!(!has_card_number(good), "{good}");
+        }
     }
 
     #[test]

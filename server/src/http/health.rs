@@ -4,7 +4,7 @@ use std::{fmt::Write, net::SocketAddr};
 
 use axum::{
     extract::{ConnectInfo, State},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
 
@@ -26,14 +26,23 @@ pub async fn ready(State(shop): State<Shop>) -> Response {
     }
 }
 
-/// Counters and gauges, for the machine the shop runs on only.
-pub async fn metrics(
-    State(shop): State<Shop>,
+/// Counters and gauges on the shop's own port: for the machine it runs on, and for no proxy there.
+pub async fn own_metrics(
+    shop: State<Shop>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
 ) -> Response {
-    if !peer.ip().is_loopback() {
+    let passed_on = ["forwarded", "via", "x-forwarded-for", "x-real-ip"]
+        .iter()
+        .any(|it| headers.contains_key(*it));
+    if passed_on || !peer.ip().is_loopback() {
         return StatusCode::NOT_FOUND.into_response();
     }
+    metrics(shop).await
+}
+
+/// Counters and gauges.
+pub async fn metrics(State(shop): State<Shop>) -> Response {
     let mut text = shop
         .metrics
         .as_ref()

@@ -26,14 +26,16 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long open requests may take once the shop stops.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
 
-/// Listens, or says what to do.
-pub async fn listen(addr: SocketAddr) -> Result<TcpListener, std::io::Error> {
+/// Listens, or says what to do about the setting of this name.
+pub async fn listen(name: &str, addr: SocketAddr) -> Result<TcpListener, std::io::Error> {
     TcpListener::bind(addr).await.map_err(|reason| {
         let line = if reason.kind() == std::io::ErrorKind::AddrInUse {
             let port = addr.port();
-            format!("port {port} is in use: stop the other program, or set PAYONCE_ADDR to another address")
+            format!(
+                "port {port} is in use: stop the other program, or set {name} to another address"
+            )
         } else {
-            format!("{addr} cannot be listened on ({reason}): set PAYONCE_ADDR to another address")
+            format!("{addr} cannot be listened on ({reason}): set {name} to another address")
         };
         std::io::Error::new(reason.kind(), line)
     })
@@ -44,13 +46,18 @@ pub async fn run(listener: TcpListener, router: Router, stop: CancellationToken)
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let graceful = GracefulShutdown::new();
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { break };
-        let accepted = tokio::select! {
+        let next = async {
+            let place = Arc::clone(&places).acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
             () = stop.cancelled() => break,
-            accepted = listener.accept() => accepted,
+            next = next => next,
         };
         match accepted {
             Ok((stream, peer)) => {
+                // Small answers and events leave at once.
+                let _slower = stream.set_nodelay(true);
                 let served = graceful.watch(connection(stream, peer, router.clone()));
                 tokio::spawn(async move {
                     let _ended = served.await;

@@ -1,16 +1,16 @@
 //! Anonymous sessions: an opaque cookie, and what it tells about the visitor.
 
-use app::Visitor;
+use app::{Visitor, text::problem::Problem};
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware::Next,
     response::Response,
 };
 use domain::{catalogue::CURRENCIES, id::CustomerId, money::Currency};
 use payments::Error;
 
-use super::Shop;
+use super::{Shop, answer};
 
 const CURRENCY_COOKIE: &str = "currency";
 
@@ -22,18 +22,32 @@ fn cookie_name(https: bool) -> &'static str {
 /// Puts the visitor into the request. A cookie that names nobody is a visitor without a session.
 pub async fn resolve(State(shop): State<Shop>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path_and_query().map_or("/", |it| it.as_str()).to_owned();
-    let token = cookie(request.headers(), cookie_name(shop.https));
-    let customer = match token
-        .filter(|token| token.len() == 64 && token.bytes().all(|it| it.is_ascii_hexdigit()))
-    {
-        Some(token) => shop.payments.customer_of(token).await.unwrap_or_default(),
+    match visitor(&shop, request.headers(), path).await {
+        Ok(visitor) => {
+            request.extensions_mut().insert(visitor);
+            next.run(request).await
+        }
+        // Not a stranger: somebody whom the shop cannot look up at this moment.
+        Err(reason) => {
+            tracing::error!(reason = &reason as &dyn std::error::Error, "a session was not read");
+            let json = answer::wants_json(request.headers());
+            let refusal = (StatusCode::SERVICE_UNAVAILABLE, Problem::Internal);
+            answer::refuse(&shop, answer::stranger("/"), json, refusal).await
+        }
+    }
+}
+
+async fn visitor(shop: &Shop, headers: &HeaderMap, path: String) -> Result<Visitor, Error> {
+    let token = cookie(headers, cookie_name(shop.https))
+        .filter(|token| token.len() == 64 && token.bytes().all(|it| it.is_ascii_hexdigit()));
+    let customer = match token {
+        Some(token) => shop.payments.customer_of(token).await?,
         None => None,
     };
-    let chosen =
-        cookie(request.headers(), CURRENCY_COOKIE).and_then(|it| Currency::from_code(it).ok());
+    let chosen = cookie(headers, CURRENCY_COOKIE).and_then(|it| Currency::from_code(it).ok());
     let mut currency = chosen.filter(|it| CURRENCIES.contains(it)).unwrap_or(CURRENCIES[0]);
     let cart = match customer {
-        Some(customer) => shop.payments.cart(customer).await.unwrap_or_default(),
+        Some(customer) => shop.payments.cart(customer).await?,
         None => None,
     };
     if chosen.is_none()
@@ -42,8 +56,7 @@ pub async fn resolve(State(shop): State<Shop>, mut request: Request, next: Next)
         currency = cart.total.currency;
     }
     let cart_count = cart.map_or(0, |cart| cart.count);
-    request.extensions_mut().insert(Visitor { customer, currency, cart_count, path });
-    next.run(request).await
+    Ok(Visitor { customer, currency, cart_count, path })
 }
 
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
