@@ -2,10 +2,12 @@
 
 mod answer;
 mod assets;
+mod body;
 mod cart;
 mod checkout;
 mod events;
 mod form;
+mod headers;
 mod health;
 mod limits;
 mod pages;
@@ -137,11 +139,12 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
     // Only forms of this shop are taken: the browser tells where a request comes from.
     let csrf = CsrfLayer::new().add_trusted_origin(public_url)?;
     let forms = Router::new()
-        .route("/cart/lines", post(cart::set_line))
-        .route("/currency", post(cart::set_currency))
-        .route("/checkout/{id}/pay", post(checkout::pay))
-        .route("/checkout/{id}/cancel", post(checkout::cancel))
-        .layer(from_fn_with_state(shop.clone(), limits::form));
+        // Whoever loads the page of an answer again asks for the address of its form.
+        .route("/cart/lines", post(cart::set_line).get(cart::page_instead))
+        .route("/currency", post(cart::set_currency).get(cart::page_instead))
+        .route("/checkout/{id}/pay", post(checkout::pay).get(checkout::come_back))
+        .route("/checkout/{id}/cancel", post(checkout::cancel).get(checkout::come_back))
+        .layer(from_fn_with_state(shop.clone(), body::form));
     let views = Router::new()
         .route("/", get(pages::catalogue))
         .route("/products/{sku}", get(pages::product))
@@ -161,7 +164,7 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
         .layer(from_fn_with_state(shop.clone(), answer::explain_cross_site));
     let mut machines = Router::new()
         .route("/webhooks/{provider}", post(webhook::take))
-        .layer(from_fn(limits::webhook))
+        .layer(from_fn(body::webhook))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready));
     if own_metrics {
@@ -170,8 +173,9 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
     Ok(people
         .merge(machines)
         .fallback(assets::file_or_not_found)
-        .layer(from_fn_with_state(shop.clone(), limits::time))
-        .layer(from_fn_with_state(shop.clone(), limits::headers))
+        .method_not_allowed_fallback(assets::no_such_method)
+        .layer(from_fn_with_state(shop.clone(), headers::time))
+        .layer(from_fn_with_state(shop.clone(), headers::set))
         .layer(from_fn(trace::requests))
         .with_state(shop))
 }

@@ -62,3 +62,10 @@ pub async fn file_or_not_found(State(shop): State<Shop>, request: Request) -> Re
     answer::problem(&shop, answer::stranger(&path), StatusCode::NOT_FOUND, Problem::NotFound, None)
         .await
 }
+
+/// A page that takes no such method.
+pub async fn no_such_method(State(shop): State<Shop>, request: Request) -> Response {
+    let json = answer::wants_json(request.headers());
+    let refusal = (StatusCode::METHOD_NOT_ALLOWED, Problem::NotFound);
+    answer::refuse(&shop, answer::stranger("/"), json, refusal).await
+}

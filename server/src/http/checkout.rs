@@ -231,7 +231,8 @@ pub async fn status(
     }
 }
 
-/// Back from the provider, or "Check again": a hint that is worth a question, and decides nothing.
+/// Back from the provider, "Check again", or a form's address: a hint that is worth a question, and
+/// decides nothing.
 pub async fn come_back(
     State(shop): State<Shop>,
     Extension(visitor): Extension<Visitor>,

@@ -199,3 +199,25 @@ async fn a_card_number_is_refused_and_never_logged() {
     );
     shop.running.stop().await;
 }
+
+#[tokio::test]
+async fn the_address_of_a_form_leads_to_its_page() {
+    let shop = TestShop::start().await;
+    let page = format!("/checkout/{GOOD_ID}");
+    for (path, location) in [
+        ("/cart/lines", "/cart"),
+        ("/currency", "/cart"),
+        (&format!("{page}/pay"), page.as_str()),
+        (&format!("{page}/cancel"), page.as_str()),
+    ] {
+        let answer = shop.get(path, None).await;
+        assert_eq!((answer.status, answer.header("location")), (303, location), "{path}");
+    }
+    for path in ["/", "/orders", page.as_str()] {
+        let answer = shop.post(path, None, &[]).await;
+        assert_eq!(answer.status, 405, "{path}");
+        assert!(answer.body.contains("There is no such page"), "{}", answer.body);
+    }
+    assert_eq!(shop.rows().await["orders"], 0);
+    shop.running.stop().await;
+}

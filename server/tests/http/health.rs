@@ -11,6 +11,12 @@ async fn it_lives_and_is_ready_until_it_stops() {
     assert_eq!((alive.status, alive.body.as_str()), (200, "ok"));
     let ready = shop.get("/readyz", None).await;
     assert_eq!((ready.status, ready.body.as_str()), (200, "ready"));
+    shop.alter("alter table stock rename to stock_away").await;
+    let ready = shop.get("/readyz", None).await;
+    assert_eq!((ready.status, ready.body.as_str()), (503, "the database does not answer"));
+    assert_eq!(shop.get("/healthz", None).await.status, 200, "the process itself lives");
+    shop.alter("alter table stock_away rename to stock").await;
+    assert_eq!(shop.get("/readyz", None).await.status, 200);
     let (http, url) = (shop.http.clone(), shop.url("/readyz"));
     shop.running.stop().await;
     until("nobody listens", async || http.get(&url).send().await.err()).await;

@@ -107,3 +107,27 @@ async fn only_the_hash_of_a_session_is_stored() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_session_that_cannot_be_read_is_not_taken_for_a_stranger() {
+    let shop = TestShop::start().await;
+    let session = shop.session().await;
+    let (action, fields) = shop.form(&session).await;
+    shop.alter("alter table sessions rename to sessions_away").await;
+    let form = [("sku", "cups"), ("quantity", "1")];
+    for answer in [
+        shop.get("/cart", Some(&session)).await,
+        shop.post("/cart/lines", Some(&session), &form).await,
+        shop.pay(&session, &action, &fields).await,
+    ] {
+        assert_eq!(answer.status, 503);
+        assert_eq!(answer.header("retry-after"), "5");
+        assert!(answer.headers.get("set-cookie").is_none(), "no other session takes its place");
+        assert!(!answer.body.contains("sessions"), "a page does not repeat what a database says");
+    }
+    assert_eq!(shop.get("/", None).await.status, 200);
+    shop.alter("alter table sessions_away rename to sessions").await;
+    assert_eq!(shop.get("/cart/count", Some(&session)).await.body, r#"{"count":1}"#);
+    assert_eq!(shop.rows().await["orders"], 0);
+    shop.running.stop().await;
+}

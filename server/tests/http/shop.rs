@@ -147,13 +147,23 @@ impl TestShop {
         send(self.request(Method::POST, action, Some(session)).form(fields)).await
     }
 
-    /// How many rows every table has.
-    pub async fn rows(&self) -> BTreeMap<String, i64> {
+    async fn database(&self) -> SqlitePool {
         let options = SqliteConnectOptions::new()
             .filename(self.folder.path().join("shop.db"))
-            .read_only(true)
             .busy_timeout(Duration::from_secs(10));
-        let database = SqlitePool::connect_with(options).await.unwrap();
+        SqlitePool::connect_with(options).await.unwrap()
+    }
+
+    /// Changes the database behind the shop's back.
+    pub async fn alter(&self, sql: &'static str) {
+        let database = self.database().await;
+        sqlx::query(sql).execute(&database).await.unwrap();
+        database.close().await;
+    }
+
+    /// How many rows every table has.
+    pub async fn rows(&self) -> BTreeMap<String, i64> {
+        let database = self.database().await;
         let tables: Vec<String> = sqlx::query_scalar(
             "select name from sqlite_master where type = 'table' and name not like 'sqlite%'",
         )

@@ -1,0 +1,61 @@
+//! What every answer carries, and how long it may take to begin.
+
+use std::time::Duration;
+
+use app::text::problem::Problem;
+use axum::{
+    extract::{Request, State},
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::Response,
+};
+
+use super::{Shop, answer};
+
+/// How long a request may take; streams end by their own rules.
+const REQUEST_TIME: Duration = Duration::from_secs(20);
+
+/// Headers every answer carries.
+pub async fn set(State(shop): State<Shop>, request: Request, next: Next) -> Response {
+    let mut answer = next.run(request).await;
+    let unavailable = answer.status() == StatusCode::SERVICE_UNAVAILABLE;
+    let headers = answer.headers_mut();
+    let fixed = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "same-origin"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (
+            HeaderName::from_static("permissions-policy"),
+            "camera=(), geolocation=(), microphone=(), payment=()",
+        ),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if shop.https {
+        let year = HeaderValue::from_static("max-age=31536000");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
+    }
+    if unavailable {
+        headers.entry(header::RETRY_AFTER).or_insert(HeaderValue::from_static("5"));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    // A page brings its own with a nonce; everything else needs nothing at all.
+    let nothing = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'";
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(nothing));
+    answer
+}
+
+/// The time every request has until its answer begins.
+pub async fn time(State(shop): State<Shop>, request: Request, next: Next) -> Response {
+    let json = answer::wants_json(request.headers());
+    match tokio::time::timeout(REQUEST_TIME, next.run(request)).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            tracing::warn!("an answer took too long");
+            let refusal = (StatusCode::SERVICE_UNAVAILABLE, Problem::Internal);
+            answer::refuse(&shop, answer::stranger("/"), json, refusal).await
+        }
+    }
+}
