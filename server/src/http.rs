@@ -68,7 +68,18 @@ impl Running {
 }
 
 /// Why the shop did not start.
-type StartError = Box<dyn std::error::Error + Send + Sync>;
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// It cannot listen.
+    #[error(transparent)]
+    Listen(#[from] std::io::Error),
+    /// The engine did not start.
+    #[error(transparent)]
+    Engine(#[from] payments::StartError),
+    /// Its own address is none that a browser sends.
+    #[error("PAYONCE_PUBLIC_URL is not the address of a site")]
+    Origin(#[from] tower_http::csrf::ConfigError),
+}
 
 /// Starts engine and server.
 ///

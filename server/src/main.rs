@@ -29,10 +29,7 @@ async fn main() -> ExitCode {
     let running = match http::start(config).await {
         Ok(running) => running,
         Err(reason) => {
-            tell(
-                &mut std::io::stderr(),
-                &format!("Payonce did not start: {}", chain(reason.as_ref())),
-            );
+            tell(&mut std::io::stderr(), &format!("Payonce did not start: {}", chain(&reason)));
             return ExitCode::FAILURE;
         }
     };
