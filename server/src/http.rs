@@ -11,6 +11,7 @@ mod headers;
 mod health;
 mod limits;
 mod pages;
+mod patience;
 mod serve;
 mod session;
 mod trace;

@@ -19,10 +19,14 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+use super::patience::Patience;
+
 /// Connections at the same time.
 const CONNECTIONS_MAX: usize = 2000;
 /// How long the head of a request may take.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+/// How long a client may take nothing of its answer.
+const READ_TIME: Duration = Duration::from_secs(30);
 /// How long open requests may take once the shop stops.
 const DRAIN_TIME: Duration = Duration::from_secs(10);
 
@@ -81,7 +85,7 @@ fn connection(
     peer: SocketAddr,
     router: Router,
 ) -> hyper::server::conn::http1::Connection<
-    TokioIo<TcpStream>,
+    TokioIo<Patience<TcpStream>>,
     TowerToHyperService<
         impl tower::Service<
             hyper::Request<hyper::body::Incoming>,
@@ -100,5 +104,8 @@ fn connection(
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .max_headers(64)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
+        .serve_connection(
+            TokioIo::new(Patience::new(stream, READ_TIME)),
+            TowerToHyperService::new(service),
+        )
 }
