@@ -1,0 +1,266 @@
+// Starts shop and provider as the real programs, and reads the three records: what the page
+// says, what the shop's database holds, what the provider's ledger shows.
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, connect, type AddressInfo, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test as base, expect, type Page } from "@playwright/test";
+import Database from "better-sqlite3";
+
+const root = resolve(import.meta.dirname, "../..");
+const program = (name: string) => join(root, "target/debug", name);
+const BOUND = 30_000;
+
+function freePort(): Promise<number> {
+  return new Promise((done) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => done(port));
+    });
+  });
+}
+
+/** Waits for a condition, within a bound. */
+export async function until<T>(what: string, check: () => T | Promise<T>, bound = BOUND): Promise<NonNullable<T>> {
+  const end = Date.now() + bound;
+  for (;;) {
+    const value = await check();
+    if (value) return value as NonNullable<T>;
+    if (Date.now() > end) throw new Error(`${what} did not happen within ${bound} ms`);
+    await new Promise((next) => setTimeout(next, 25));
+  }
+}
+
+class Program {
+  private child: ChildProcess;
+  log = "";
+
+  constructor(name: string, environment: Record<string, string>) {
+    this.child = spawn(program(name), [], { env: { ...process.env, ...environment }, cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    this.child.stdout!.on("data", (data) => (this.log += data));
+    this.child.stderr!.on("data", (data) => (this.log += data));
+    this.child.on("error", (reason) => (this.log += `${reason}\n`));
+  }
+
+  ready(words: string): Promise<string> {
+    return until(`${words}\n${this.log}`, () => new RegExp(`${words} (\\S+)`).exec(this.log)?.[1]);
+  }
+
+  kill(): Promise<void> {
+    return new Promise((done) => {
+      if (this.child.exitCode !== null || this.child.signalCode !== null || !this.child.pid) return done();
+      this.child.once("exit", () => done());
+      this.child.kill("SIGKILL");
+    });
+  }
+}
+
+/** A door in front of the shop that can cut every open connection, or let none in. */
+class Proxy {
+  private sockets = new Set<Socket>();
+  private open = true;
+  private server = createServer((client) => {
+    if (!this.open) return void client.destroy();
+    const shop = connect(this.target, "127.0.0.1");
+    for (const [one, other] of [[client, shop], [shop, client]] as const) {
+      this.sockets.add(one);
+      one.on("data", (data) => other.write(data));
+      one.on("error", () => other.destroy());
+      one.on("close", () => {
+        this.sockets.delete(one);
+        other.destroy();
+      });
+    }
+  });
+
+  constructor(private target: number) {}
+
+  listen(port: number): Promise<void> {
+    return new Promise((done) => this.server.listen(port, "127.0.0.1", () => done()));
+  }
+
+  cut(open = true) {
+    this.open = open;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  letIn() {
+    this.open = true;
+  }
+
+  close() {
+    this.cut(false);
+    this.server.close();
+  }
+}
+
+export interface Options {
+  /** Multiplies the shop's waits. */
+  scale: string;
+  /** Further settings of the provider. */
+  provider: Record<string, string>;
+}
+
+export class World {
+  url = "";
+  control = "";
+  proxy!: Proxy;
+  private folder = mkdtempSync(join(tmpdir(), "payonce-"));
+  private shop!: Program;
+  private provider!: Program;
+  private shopPort = 0;
+  private providerUrl = "";
+  private session?: string;
+
+  constructor(private options: Options) {}
+
+  async start() {
+    this.shopPort = await freePort();
+    const port = await freePort();
+    this.url = `http://127.0.0.1:${port}`;
+    this.provider = new Program("examplepay", {
+      EXAMPLEPAY_ADDR: "127.0.0.1:0",
+      EXAMPLEPAY_CONTROL_ADDR: "127.0.0.1:0",
+      EXAMPLEPAY_DB: join(this.folder, "provider.db"),
+      EXAMPLEPAY_WEBHOOK_URL: `http://127.0.0.1:${this.shopPort}/webhooks/examplepay`,
+      EXAMPLEPAY_WEBHOOK_DELAY_MS: "100",
+      EXAMPLEPAY_PROCESSING_MS: "4000",
+      ...this.options.provider,
+    });
+    this.control = await this.provider.ready("control is ready at");
+    this.providerUrl = await this.provider.ready("ExamplePay is ready at");
+    await this.startShop();
+    this.proxy = new Proxy(this.shopPort);
+    await this.proxy.listen(port);
+  }
+
+  async startShop() {
+    this.shop = new Program("payonce", {
+      PAYONCE_ADDR: `127.0.0.1:${this.shopPort}`,
+      PAYONCE_PUBLIC_URL: this.url,
+      PAYONCE_DATABASE: join(this.folder, "shop.db"),
+      PAYONCE_EXAMPLEPAY_URL: this.providerUrl,
+      PAYONCE_EXAMPLEPAY_API_KEY: "sk_test_payonce",
+      PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET: "whsec_payonce",
+      PAYONCE_TIME_SCALE: this.options.scale,
+      PAYONCE_SITE_ROOT: join(root, "target/site"),
+      PAYONCE_PAY_RATE_PER_MINUTE: "6000",
+    });
+    await this.shop.ready("Payonce is ready at");
+  }
+
+  killShop() {
+    return this.shop.kill();
+  }
+
+  async stop() {
+    this.proxy?.close();
+    await this.shop?.kill();
+    await this.provider?.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  get logs() {
+    return `shop:\n${this.shop?.log}\nprovider:\n${this.provider?.log}`;
+  }
+
+  /** Tells the provider's control API something. */
+  async tell(path: string, body: unknown): Promise<any> {
+    const answer = await fetch(`${this.control}/control/${path}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    expect(answer.ok, await answer.clone().text()).toBe(true);
+    return answer.json();
+  }
+
+  async ask(path: string): Promise<any> {
+    return (await fetch(`${this.control}/control/${path}`)).json();
+  }
+
+  /** Rows of the shop's database. */
+  rows(sql: string, ...values: unknown[]): any[] {
+    const database = new Database(join(this.folder, "shop.db"), { readonly: true });
+    try {
+      return database.prepare(sql).all(...values);
+    } finally {
+      database.close();
+    }
+  }
+
+  /** The mutating requests that the provider received for one checkout. */
+  async sends(checkout: string): Promise<any[]> {
+    const { requests } = await this.ask("requests");
+    return requests.filter((it: any) => it.method === "POST" && it.key?.includes(checkout));
+  }
+
+  payments(checkout: string) {
+    return this.rows(
+      `select operations.* from operations join orders on orders.id = order_id
+       where checkout_id = ? and kind = 'payment' order by attempt`,
+      checkout,
+    );
+  }
+
+  /** Another browser's session is another customer; this one's cookie, for later. */
+  remember(session: string) {
+    this.session = session;
+  }
+
+  get remembered() {
+    return this.session;
+  }
+}
+
+/** What a page, the database and the ledger have to agree on. */
+export interface Agreed {
+  state: string;
+  charges: number;
+  /** The order's amount, where something was charged. */
+  amount?: number;
+}
+
+/** Page, database and ledger say the same; and no pay control stands beside an open payment. */
+export async function expectAgreement(world: World, page: Page, checkout: string, agreed: Agreed) {
+  const panel = page.locator("[data-panel]");
+  await expect(panel).toHaveAttribute("data-state", agreed.state, { timeout: BOUND });
+  const newest = world.payments(checkout).at(-1);
+  expect(newest?.state).toBe(agreed.state);
+  const reference = world.rows("select reference from orders where checkout_id = ?", checkout)[0].reference;
+  await expect(panel).toContainText(reference);
+  const { effects } = await world.ask(`ledger?reference_prefix=${reference}`);
+  const charges = effects.filter((it: any) => it.kind === "charge");
+  expect(charges.length, JSON.stringify(effects)).toBe(agreed.charges);
+  if (agreed.amount !== undefined) expect(charges[0].amount_minor).toBe(agreed.amount);
+  expect(world.rows("select count(*) as n from orders where checkout_id = ?", checkout)[0].n).toBe(1);
+  const bytes = new Map<string, string>();
+  for (const send of await world.sends(checkout)) {
+    expect(bytes.get(send.key) ?? send.body_sha256, `the bytes of ${send.key}`).toBe(send.body_sha256);
+    bytes.set(send.key, send.body_sha256);
+  }
+  await expectNoControl(page, agreed.state);
+}
+
+/** Once a payment exists, a pay control is there only after a no. */
+export async function expectNoControl(page: Page, state: string) {
+  const controls = page.locator("[data-pay-control]");
+  if (state === "rejected" || state === "canceled") await expect(controls).toHaveCount(1);
+  else await expect(controls).toHaveCount(0);
+}
+
+export const test = base.extend<{ options: Options; world: World }>({
+  options: [{ scale: "0.2", provider: {} }, { option: true }],
+  world: async ({ options }, use, info) => {
+    const world = new World(options);
+    await world.start();
+    await use(world);
+    if (info.status !== info.expectedStatus) await info.attach("logs", { body: world.logs, contentType: "text/plain" });
+    await world.stop();
+  },
+  baseURL: async ({ world }, use) => use(world.url),
+});
+
+export { expect };

@@ -1,0 +1,131 @@
+// Every page and every state, at three widths, in both themes: nothing overflows, nothing is
+// clipped, and axe finds nothing serious, contrast included.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "@playwright/test";
+import { expect, test, until, type World } from "./harness.js";
+import { Shop } from "./pages/shop.js";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const WIDTHS = [320, 768, 1280];
+const THEMES = ["light", "dark"] as const;
+
+// axe is put into the page by hand, which the shop's policy rightly forbids to anybody else.
+test.use({ bypassCSP: true, options: { scale: "0.2", provider: { EXAMPLEPAY_PROCESSING_MS: "600000" } } });
+test.setTimeout(120_000);
+
+async function inspect(page: Page, name: string) {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const colorScheme of THEMES) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      const where = `${name} at ${width} px, ${colorScheme}`;
+      const broken = await page.evaluate(() => {
+        const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+        const clipped = [...document.querySelectorAll<HTMLElement>("a, button, h1, h2, h3, p, dt, dd, th, td, label, li")]
+          .filter((it) => it.offsetParent && it.scrollWidth > it.clientWidth + 1 && getComputedStyle(it).overflowX !== "visible")
+          .map((it) => it.outerHTML.slice(0, 120));
+        const outside = [...document.querySelectorAll<HTMLElement>("main *")]
+          .filter((it) => it.offsetParent && !it.closest(".visually-hidden, svg") && it.getBoundingClientRect().right > innerWidth + 1)
+          .map((it) => it.outerHTML.slice(0, 120));
+        return { wide, clipped, outside };
+      });
+      expect(broken, where).toEqual({ wide: false, clipped: [], outside: [] });
+      await page.evaluate(axe);
+      const found = await page.evaluate(async () => {
+        const { violations } = await (window as any).axe.run(document, { resultTypes: ["violations"] });
+        return violations
+          .filter((it: any) => it.impact === "serious" || it.impact === "critical")
+          .map((it: any) => `${it.id}: ${it.nodes.map((node: any) => node.html.slice(0, 160)).join(" | ")}`);
+      });
+      expect(found, where).toEqual([]);
+      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}-${width}-${colorScheme}.png`, fullPage: true });
+    }
+  }
+}
+
+test("the pages", async ({ page }) => {
+  const shop = new Shop(page);
+  for (const [name, path] of [["catalogue", "/"], ["product", "/products/kettle"], ["empty-cart", "/cart"], ["no-orders", "/orders"], ["not-found", "/nowhere"], ["no-order", "/checkout/6f9619ff-8b86-4011-b42d-00cf4fc964ff"]] as const) {
+    await page.goto(path);
+    await inspect(page, name);
+  }
+  await shop.fill("kettle", 2);
+  await inspect(page, "checkout");
+  await page.goto("/cart");
+  await inspect(page, "cart");
+});
+
+const STATES: [name: string, token: string, state: string, before?: (world: World) => Promise<unknown>][] = [
+  ["sending", "tok_visa", "requested", (world) => world.tell("faults", { match: { operation: "create_payment" }, steps: [{ delay_ms: 5500 }] })],
+  ["resending", "tok_visa", "retry_scheduled", (world) => world.tell("outage", { mode: "refuse", for_ms: 60_000 })],
+  ["checking", "tok_processing", "pending_confirmation"],
+  ["confirm", "tok_3ds", "requires_action"],
+  ["review", "tok_wrong_amount", "requires_review"],
+  ["paid", "tok_visa", "succeeded"],
+  ["declined", "tok_declined", "rejected"],
+];
+
+for (const [name, token, state, before] of STATES) {
+  test(`the status page: ${name}`, async ({ page, world }) => {
+    await before?.(world);
+    const shop = new Shop(page);
+    const checkout = await shop.buy(token);
+    await until(state, () => world.payments(checkout)[0].state === state);
+    // The state is kept still while it is looked at from all sides.
+    await page.route("**/events", (route) => route.abort());
+    await page.route("**/status", (route) => route.abort());
+    await page.goto(`/checkout/${checkout}`);
+    await expect(shop.panel).toHaveAttribute("data-state", state);
+    await inspect(page, name);
+    if (name === "paid") {
+      await page.unroute("**/events");
+      await page.goto("/orders");
+      await inspect(page, "orders");
+    }
+  });
+}
+
+test.describe("canceled and reviewed by deadline", () => {
+  test.use({ options: { scale: "0.02", provider: { EXAMPLEPAY_ACTION_MS: "800", EXAMPLEPAY_PROCESSING_MS: "600000" } } });
+
+  test("the status page: canceled", async ({ page, world }) => {
+    const shop = new Shop(page);
+    const checkout = await shop.buy("tok_3ds");
+    await until("canceled", () => world.payments(checkout)[0].state === "canceled");
+    await page.goto(`/checkout/${checkout}`);
+    await inspect(page, "canceled");
+  });
+
+  test("problems of forms", async ({ page, context }) => {
+    const shop = new Shop(page);
+    await shop.fill();
+    await shop.awake();
+    const other = await context.newPage();
+    await other.goto("/products/tray");
+    await other.getByRole("button", { name: "Put into the cart" }).click();
+    await shop.payButton.click();
+    await expect(page.getByRole("heading", { name: "Your cart has changed" })).toBeVisible();
+    await inspect(page, "cart-changed");
+  });
+});
+
+test("no page breaks its own content policy, and its nonce is fresh", async ({ browser, world }) => {
+  const context = await browser.newContext({ baseURL: world.url, bypassCSP: false });
+  const page = await context.newPage();
+  const broken: string[] = [];
+  page.on("console", (line) => {
+    if (/Content Security Policy|Refused to/i.test(line.text())) broken.push(line.text());
+  });
+  page.on("pageerror", (reason) => broken.push(String(reason)));
+  const shop = new Shop(page);
+  const checkout = await shop.buy("tok_visa");
+  await expect(shop.panel).toHaveAttribute("data-state", "succeeded");
+  for (const path of ["/", "/products/cups", "/cart", "/orders", `/checkout/${checkout}`]) await page.goto(path);
+  expect(broken).toEqual([]);
+  const nonces = await Promise.all([0, 1].map(async () => (await fetch(world.url)).headers.get("content-security-policy")?.match(/nonce-[^']+/)?.[0]));
+  expect(nonces[0]).toBeTruthy();
+  expect(nonces[0]).not.toBe(nonces[1]);
+  await context.close();
+});

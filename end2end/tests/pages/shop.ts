@@ -1,0 +1,68 @@
+// The shop as a shopper uses it.
+
+import { expect, type Page } from "@playwright/test";
+
+export class Shop {
+  constructor(readonly page: Page) {}
+
+  /** Puts a product into the cart and opens the payment form. */
+  async fill(sku = "cups", quantity = 1) {
+    await this.page.goto(`/products/${sku}`);
+    await this.page.getByLabel("How many").fill(String(quantity));
+    await this.page.getByRole("button", { name: "Put into the cart" }).click();
+    await expect(this.page).toHaveURL(/\/cart$/);
+    await this.page.getByRole("link", { name: "Check out" }).click();
+    await expect(this.page).toHaveURL(/\/checkout$/);
+  }
+
+  async choose(token: string) {
+    await this.page.locator(`input[name=payment_token][value=${token}]`).check({ force: true });
+  }
+
+  /** The wasm has taken the form over: its address is the one kept for this cart. */
+  async awake() {
+    await this.page.waitForFunction(() => {
+      const cart = document.querySelector<HTMLInputElement>("input[name=cart_id]")?.value;
+      const id = localStorage.getItem(`payonce.checkout.${cart}`);
+      return id && document.querySelector("form[data-pay-form]")?.getAttribute("action")?.includes(id);
+    });
+  }
+
+  get payButton() {
+    return this.page.locator("[data-pay-control]");
+  }
+
+  /** The id that the payment form carries. */
+  async checkoutInForm(): Promise<string> {
+    const action = await this.page.locator("form[data-pay-form]").getAttribute("action");
+    return /\/checkout\/([^/]+)\/pay/.exec(action ?? "")![1]!;
+  }
+
+  /** Buys with a card; gives the checkout id once its page is shown. */
+  async buy(token: string): Promise<string> {
+    await this.fill();
+    await this.awake();
+    await this.choose(token);
+    await this.payButton.click();
+    return this.arrived();
+  }
+
+  /** Waits for a status page; gives its checkout id. */
+  async arrived(): Promise<string> {
+    await this.page.waitForURL(/\/checkout\/[0-9a-f-]{36}(\?.*)?$/);
+    await expect(this.page.locator("[data-panel]")).toBeVisible();
+    return /\/checkout\/([0-9a-f-]{36})/.exec(this.page.url())![1]!;
+  }
+
+  get panel() {
+    return this.page.locator("[data-panel]");
+  }
+
+  /** The live status has taken over: its stream is open. */
+  async live() {
+    await this.page.waitForFunction(() =>
+      performance.getEntriesByType("resource").some((it) => it.name.endsWith("/events") || it.name.endsWith("/status")) ||
+      document.querySelector("leptos-island[data-component*=LiveStatus]") !== null,
+    );
+  }
+}
