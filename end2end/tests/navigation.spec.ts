@@ -36,7 +36,9 @@ test("the browser's memory of a status page is brought up to date", async ({ pag
   await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
   await page.goto("/orders");
   await expect.poll(() => world.payments(checkout)[0].state, { timeout: 30_000 }).toBe("succeeded");
-  await page.goBack();
+  // A page out of the browser's memory fires no load event to wait for.
+  await page.evaluate(() => history.back());
+  await page.waitForURL(`**/checkout/${checkout}`, { waitUntil: "commit" });
   await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
 });
 

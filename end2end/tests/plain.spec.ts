@@ -8,6 +8,8 @@ test.use({ javaScriptEnabled: false });
 for (const token of ["tok_visa", "tok_lost_response"]) {
   test(`buying with ${token} without JavaScript`, async ({ page, world }) => {
     await world.tell("webhooks/mode", { mode: "off" });
+    // Long enough for the page to load itself again in between.
+    if (token === "tok_lost_response") await world.tell("lookups", { status: 503, for_ms: 9_000 });
     const shop = new Shop(page);
     await shop.fill();
     await shop.choose(token);
