@@ -6,3 +6,7 @@ pub mod pay_guard;
 
 #[cfg(feature = "hydrate")]
 mod browser;
+#[cfg(feature = "hydrate")]
+mod follow;
+#[cfg(feature = "hydrate")]
+mod post;

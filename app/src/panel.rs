@@ -3,10 +3,9 @@
 //! Rendered to a string, so that the page and the live stream show the very same thing.
 
 use domain::{
-    operation::State,
     order::OrderState,
     schedule::Timestamp,
-    view::{CheckoutView, Face},
+    view::{CheckoutView, Face, OwnerView, RefundView},
 };
 use leptos::prelude::*;
 
@@ -16,9 +15,10 @@ use crate::{
         pay_form::{PayForm, Paying},
     },
     text::{
+        labels::status as labels,
         money::money,
-        status::{doing, refund, words},
-        time::{clock, day, iso},
+        status::{doing, face_word, refund, words},
+        time::{day, iso, near},
     },
 };
 
@@ -43,14 +43,10 @@ pub fn render(view: &CheckoutView, tokens: &[String]) -> Panel {
 fn panel(view: &CheckoutView, tokens: &[String]) -> impl IntoView + use<> {
     let words = words(view);
     let payment = &view.payment;
-    let alert = matches!(payment.face, Face::Declined).then_some("alert");
     let open = matches!(
         payment.face,
         Face::Sending | Face::Checking | Face::InReview | Face::ConfirmAtBank
     );
-    let unknown = matches!(payment.face, Face::Checking | Face::InReview);
-    let action = payment.action_url.clone();
-    let check = format!("/checkout/{}/check", view.checkout_id);
     let next = (!words.next.is_empty()).then(|| view! { <p class="next">{words.next}</p> });
     view! {
         <section
@@ -59,91 +55,99 @@ fn panel(view: &CheckoutView, tokens: &[String]) -> impl IntoView + use<> {
             data-state=payment.state.as_str()
             data-face=face_word(payment.face)
             data-order-state=view.order_state.as_str()
+            data-attempt=payment.attempt
             data-sequence=view.sequence
             aria-labelledby="status-heading"
         >
             <header>
                 <span class="status-mark" aria-hidden="true"></span>
-                <h1 id="status-heading" tabindex="-1" role=alert>
-                    {words.heading}
-                </h1>
+                <div>
+                    <p class="reference">
+                        {labels::REFERENCE} " " <strong>{view.reference.clone()}</strong>
+                    </p>
+                    <h1 id="status-heading" tabindex="-1">
+                        {words.heading}
+                    </h1>
+                </div>
             </header>
-            <p class="sentence">{words.sentence}</p>
-            {action
-                .map(|url| {
-                    view! {
-                        <p>
-                            <a class="button" href=url rel="external" data-action>
-                                "Continue to your bank"
-                            </a>
-                        </p>
-                    }
-                })}
-            {next}
+            <div class="status-words">
+                <p class="sentence">{words.sentence}</p>
+                {next}
+            </div>
+            {action(view)}
             {open.then(|| progress(view))}
-            {unknown
-                .then(|| {
-                    view! {
-                        <p>
-                            <a class="button quiet" href=check data-check>
-                                "Check again"
-                            </a>
-                        </p>
-                    }
-                })}
-            <p class="reference">"Order " <strong>{view.reference.clone()}</strong></p>
-            {details(view, tokens)}
+            {match &view.owner {
+                Some(owner) => details(view, owner, tokens).into_any(),
+                None => view! { <p class="hint">{labels::STRANGER}</p> }.into_any(),
+            }}
         </section>
     }
 }
 
-/// The face in the spelling that styles and tests use.
-fn face_word(face: Face) -> &'static str {
-    match face {
-        Face::Sending => "sending",
-        Face::ConfirmAtBank => "confirm_at_bank",
-        Face::Checking => "checking",
-        Face::InReview => "in_review",
-        Face::Paid => "paid",
-        Face::Declined => "declined",
-        Face::NotCompleted => "not_completed",
-        Face::Reversed => "reversed",
+/// The one thing there is to do while an outcome is open: confirm at the bank, or look again.
+fn action(view: &CheckoutView) -> Option<impl IntoView + use<>> {
+    if let Some(url) = view.payment.action_url.clone() {
+        let link = view! {
+            <a class="button" href=url rel="external" id="continue" data-action>
+                {labels::CONTINUE}
+            </a>
+        };
+        return Some(view! { <p>{link}</p> }.into_any());
     }
+    let unknown = matches!(view.payment.face, Face::Checking | Face::InReview);
+    unknown.then(|| {
+        let check = format!("/checkout/{}/check", view.checkout_id);
+        view! {
+            <p>
+                <a class="button quiet" href=check id="check-again" data-check>
+                    {labels::CHECK_AGAIN}
+                </a>
+            </p>
+        }
+        .into_any()
+    })
+}
+
+/// A moment with its name; a time of day is said in the reader's zone by an island.
+fn moment(
+    name: &'static str,
+    at: Option<Timestamp>,
+    now: Timestamp,
+) -> Option<impl IntoView + use<>> {
+    at.map(|at| {
+        let (text, is_clock) = near(at, now);
+        view! {
+            <div>
+                <dt>{name}</dt>
+                <dd>
+                    <time datetime=iso(at) data-clock=is_clock>
+                        {text}
+                    </time>
+                </dd>
+            </div>
+        }
+    })
 }
 
 /// Since when it is open, what is being done, when it was asked and will be asked.
 fn progress(view: &CheckoutView) -> impl IntoView + use<> {
-    let payment = &view.payment;
-    let row = |name: &'static str, at: Option<Timestamp>| {
-        at.map(|at| {
-            view! {
-                <div>
-                    <dt>{name}</dt>
-                    <dd>
-                        <time datetime=iso(at)>{clock(at)}</time>
-                    </dd>
-                </div>
-            }
-        })
-    };
+    let (payment, now) = (&view.payment, view.now);
     // A check that is due this very moment is not promised for a moment that has passed.
-    let next = payment.next_check_at.map(|at| at.max(view.now));
+    let next = payment.next_check_at.map(|at| at.max(now));
+    let person = matches!(payment.face, Face::Checking).then_some(payment.deadline_at);
     view! {
         <dl class="progress">
-            {row("Not known since", payment.unknown_since)} <div>
-                <dt>"Now"</dt>
+            {moment(labels::UNKNOWN_SINCE, payment.unknown_since, now)} <div>
+                <dt>{labels::NOW}</dt>
                 <dd>{doing(view)}</dd>
-            </div> {row("Last check", payment.last_check_at)} {row("Next check", next)}
-            {matches!(payment.face, Face::Checking | Face::ConfirmAtBank)
-                .then(|| row("A person looks at it from", Some(payment.deadline_at)))}
+            </div> {moment(labels::LAST_CHECK, payment.last_check_at, now)}
+            {moment(labels::NEXT_CHECK, next, now)} {moment(labels::PERSON_FROM, person, now)}
         </dl>
     }
 }
 
-/// What only the owner sees: the receipt, the next attempt, refunds, giving up.
-fn details(view: &CheckoutView, tokens: &[String]) -> impl IntoView + use<> {
-    let owner = view.owner.as_ref()?;
-    let paid = view.payment.face == Face::Paid;
+/// What only the owner sees: the next attempt, the receipt, refunds, giving up.
+fn details(view: &CheckoutView, owner: &OwnerView, tokens: &[String]) -> impl IntoView + use<> {
     let paying = owner.pay_attempt.map(|attempt| Paying {
         checkout_id: view.checkout_id,
         cart_id: owner.cart_id,
@@ -155,56 +159,86 @@ fn details(view: &CheckoutView, tokens: &[String]) -> impl IntoView + use<> {
     let may_give_up = view.order_state == OrderState::AwaitingPayment
         && !matches!(view.payment.face, Face::Checking | Face::InReview | Face::Sending);
     let cancel = format!("/checkout/{}/cancel", view.checkout_id);
-    let refunds: Vec<(String, &'static str, State)> =
-        owner.refunds.iter().map(|it| (money(it.amount), refund(it.state), it.state)).collect();
-    let title = if paid { "Receipt" } else { "Your order" };
-    Some(view! {
+    view! {
         {paying
             .map(|paying| {
                 view! {
                     <div class="next-attempt">
-                        <h2>"Pay this order"</h2>
+                        <h2>{labels::PAY_AGAIN}</h2>
                         <PayForm paying=paying />
                     </div>
                 }
             })}
-        <div class="receipt" data-receipt=paid>
-            <h2>{title}</h2>
-            <p class="placed">
-                "Placed on " <time datetime=iso(owner.created_at)>{day(owner.created_at)}</time>
-            </p>
-            <Lines lines=owner.lines.clone() total=owner.total />
-            {(!refunds.is_empty())
-                .then(|| {
-                    view! {
-                        <h3>"Refunds"</h3>
-                        <ul class="refunds">
-                            {refunds
-                                .into_iter()
-                                .map(|(amount, text, state)| {
-                                    view! {
-                                        <li data-state=state.as_str()>
-                                            <span>{amount}</span>
-                                            " "
-                                            {text}
-                                        </li>
-                                    }
-                                })
-                                .collect_view()}
-                        </ul>
-                    }
-                })}
-        </div>
+        {receipt(view, owner)}
         {may_give_up
             .then(|| {
                 view! {
                     <form class="give-up" method="post" action=cancel>
-                        <button class="link" type="submit">
-                            "Give this order up"
+                        <button class="link" type="submit" id="give-up">
+                            {labels::GIVE_UP}
                         </button>
                     </form>
                 }
             })}
+    }
+}
+
+/// What was ordered; once it is paid, the receipt.
+fn receipt(view: &CheckoutView, owner: &OwnerView) -> impl IntoView + use<> {
+    let payment = &view.payment;
+    let paid = payment.face == Face::Paid;
+    let other = payment.effect.filter(|effect| paid && *effect != owner.total);
+    let fact = |name: &'static str, value: AnyView| {
+        view! {
+            <div>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+            </div>
+        }
+    };
+    let when = |at: Timestamp| view! { <time datetime=iso(at)>{day(at)}</time> }.into_any();
+    view! {
+        <div class="receipt" data-receipt=paid>
+            <h2>{if paid { labels::RECEIPT } else { labels::YOUR_ORDER }}</h2>
+            <dl class="facts">
+                {fact(labels::PLACED, when(owner.created_at))}
+                {paid
+                    .then(|| {
+                        view! {
+                            {fact(labels::PAID_AT, when(payment.since))}
+                            {fact(labels::PAID_WITH, payment.provider.clone().into_any())}
+                            {fact(labels::REFERENCE, view.reference.clone().into_any())}
+                        }
+                    })}
+                {other.map(|effect| fact(labels::TAKEN, money(effect).into_any()))}
+            </dl>
+            <Lines lines=owner.lines.clone() total=owner.total />
+            {refunds(&owner.refunds)}
+            {paid.then(|| view! { <p class="hint no-print">{labels::PRINT_HINT}</p> })}
+        </div>
+    }
+}
+
+/// Money that goes back.
+fn refunds(refunds: &[RefundView]) -> Option<impl IntoView + use<>> {
+    if refunds.is_empty() {
+        return None;
+    }
+    let rows = refunds
+        .iter()
+        .map(|row| {
+            view! {
+                <li data-state=row.state.as_str()>
+                    <span>{money(row.amount)}</span>
+                    " "
+                    {refund(row.state)}
+                </li>
+            }
+        })
+        .collect_view();
+    Some(view! {
+        <h3>{labels::REFUNDS}</h3>
+        <ul class="refunds">{rows}</ul>
     })
 }
 

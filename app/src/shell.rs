@@ -4,7 +4,10 @@ use domain::{catalogue::CURRENCIES, id::CustomerId, money::Currency};
 use leptos::prelude::*;
 use leptos_meta::HashedStylesheet;
 
-use crate::{islands::cart_count::CartCount, text};
+use crate::{
+    islands::cart_count::CartCount,
+    text::{self, labels::frame as labels},
+};
 
 /// Who looks at a page.
 #[derive(Clone, Debug)]
@@ -28,7 +31,7 @@ pub struct Frame {
     pub refresh: bool,
     /// Search engines may list it.
     pub public: bool,
-    /// The page has an island of its own besides the header's.
+    /// The page is as wide as the shop; the others are as wide as a text.
     pub wide: bool,
 }
 
@@ -72,14 +75,11 @@ pub fn Shell(
                 <a class="skip-link" href="#content">
                     {text::SKIP}
                 </a>
-                <Header visitor=visitor.clone() />
+                <Header visitor=visitor />
                 <main id="content" class:wide=frame.wide tabindex="-1">
                     {children()}
                 </main>
-                <footer class="site-footer">
-                    <p>{text::FOOTER}</p>
-                    <p>{text::DEMO_NOTE}</p>
-                </footer>
+                <Footer />
             </body>
         </html>
     }
@@ -96,19 +96,19 @@ fn Header(visitor: Visitor) -> impl IntoView {
                 <span class="brand-mark" aria-hidden="true" inner_html=text::art::MARK></span>
                 <span>{text::BRAND}</span>
             </a>
-            <nav aria-label="Main">
+            <nav aria-label=labels::NAV>
                 <a href="/" aria-current=shop>
-                    "Shop"
+                    {labels::SHOP}
                 </a>
                 <a href="/orders" aria-current=orders>
-                    "My orders"
+                    {labels::ORDERS}
                 </a>
                 <a href="/cart" aria-current=cart>
-                    "Cart"
-                    <CartCount count=visitor.cart_count />
+                    {labels::CART}
+                    <CartCount count=visitor.cart_count what=labels::IN_CART.to_owned() />
                 </a>
             </nav>
-            <form class="currency" method="post" action="/currency">
+            <form class="currency" method="post" action="/currency" aria-label=labels::CURRENCY>
                 <input type="hidden" name="back" value=visitor.path />
                 {CURRENCIES
                     .map(|currency| {
@@ -118,9 +118,12 @@ fn Header(visitor: Visitor) -> impl IntoView {
                                 name="currency"
                                 value=currency.code()
                                 aria-pressed=if chosen { "true" } else { "false" }
-                                aria-label=format!("Prices in {}", text::currency_name(currency))
                             >
                                 {currency.code()}
+                                <span class="visually-hidden">
+                                    ", "
+                                    {text::currency_name(currency)}
+                                </span>
                             </button>
                         }
                     })
@@ -128,4 +131,27 @@ fn Header(visitor: Visitor) -> impl IntoView {
             </form>
         </header>
     }
+    .into_any()
+}
+
+#[component]
+fn Footer() -> impl IntoView {
+    view! {
+        <footer class="site-footer">
+            <div>
+                <h2>{labels::PROMISE}</h2>
+                <p>{labels::PROMISE_TEXT}</p>
+            </div>
+            <div>
+                <h2>{labels::CONTACT}</h2>
+                <p>
+                    {text::MAIL_HINT} " "
+                    <a href=format!("mailto:{}", text::MAIL)>{text::MAIL}</a>
+                </p>
+                <p>{text::ADDRESS}</p>
+            </div>
+            <p class="demo-note">{text::DEMO_NOTE}</p>
+        </footer>
+    }
+    .into_any()
 }

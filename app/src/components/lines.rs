@@ -3,7 +3,11 @@
 use domain::{money::Money, view::LineView};
 use leptos::prelude::*;
 
-use crate::text::{money::money, products::product};
+use crate::text::{
+    labels::{cart::TOTAL, checkout::LINES, each},
+    money::money,
+    products::product,
+};
 
 /// What is ordered and what it costs.
 #[component]
@@ -21,7 +25,7 @@ pub fn Lines(
                 <tr>
                     <th scope="row">
                         {line.quantity} " × " {name}
-                        <span class="unit">{money(line.unit)} " each"</span>
+                        <span class="unit">{each(&money(line.unit))}</span>
                     </th>
                     <td>{money(line.total)}</td>
                 </tr>
@@ -30,14 +34,15 @@ pub fn Lines(
         .collect_view();
     view! {
         <table class="lines">
-            <caption class="visually-hidden">"What is ordered"</caption>
+            <caption class="visually-hidden">{LINES}</caption>
             <tbody>{rows}</tbody>
             <tfoot>
                 <tr>
-                    <th scope="row">"Total"</th>
+                    <th scope="row">{TOTAL}</th>
                     <td>{money(total)}</td>
                 </tr>
             </tfoot>
         </table>
     }
+    .into_any()
 }

@@ -6,7 +6,11 @@ use domain::{
 };
 use leptos::prelude::*;
 
-use crate::text::{cards::card, money::money};
+use crate::text::{
+    cards::{card, is_ordinary},
+    labels::checkout as words,
+    money::money,
+};
 
 /// What a payment form says besides the card.
 #[derive(Clone, Debug)]
@@ -31,47 +35,83 @@ pub fn PayForm(
     /// What it says.
     paying: Paying,
 ) -> impl IntoView {
-    let cards = paying
-        .tokens
-        .iter()
-        .enumerate()
-        .map(|(place, token)| {
-            let (name, what) = card(token);
-            let id = format!("card-{token}");
-            let hint = format!("hint-{token}");
-            view! {
-                <div class="card-choice">
-                    <input
-                        type="radio"
-                        name="payment_token"
-                        id=id.clone()
-                        value=token.clone()
-                        checked=place == 0
-                        aria-describedby=hint.clone()
-                        required
-                    />
-                    <label for=id>{name}</label>
-                    <span class="hint" id=hint>
-                        {what}
-                    </span>
-                </div>
-            }
-        })
-        .collect_view();
+    let first = paying.tokens.first().cloned().unwrap_or_default();
+    let (ordinary, trouble): (Vec<_>, Vec<_>) =
+        paying.tokens.into_iter().partition(|token| is_ordinary(token));
     view! {
-        <form class="pay-form" method="post" action=format!("/checkout/{}/pay", paying.checkout_id) data-pay-form>
+        <form
+            class="pay-form"
+            method="post"
+            action=format!("/checkout/{}/pay", paying.checkout_id)
+            data-pay-form
+            data-pay-attempt=paying.attempt
+        >
             <input type="hidden" name="cart_id" value=paying.cart_id.to_string() />
             <input type="hidden" name="cart_version" value=paying.cart_version />
             <input type="hidden" name="amount_minor" value=paying.total.minor />
             <input type="hidden" name="currency" value=paying.total.currency.code() />
             <input type="hidden" name="attempt" value=paying.attempt />
             <fieldset>
-                <legend>"Choose a card"</legend>
-                {cards}
+                <legend>{words::CHOOSE}</legend>
+                {group("cards-ordinary", words::EVERYDAY, ordinary, &first)}
+                {group("cards-trouble", words::TROUBLE, trouble, &first)}
             </fieldset>
-            <button class="button" type="submit" data-pay-control>
-                "Pay " {money(paying.total)}
+            <p class="hint">{words::TOKENS_HINT}</p>
+            <button class="button" type="submit" id="pay" data-pay-control data-busy=words::SENDING>
+                {words::PAY}
+                " "
+                {money(paying.total)}
             </button>
         </form>
     }
+    .into_any()
+}
+
+/// Some cards under a heading of their own.
+fn group(
+    id: &'static str,
+    title: &'static str,
+    tokens: Vec<String>,
+    first: &str,
+) -> Option<impl IntoView + use<>> {
+    if tokens.is_empty() {
+        return None;
+    }
+    let cards = tokens
+        .into_iter()
+        .map(|token| {
+            let (name, what) = card(&token);
+            let (field, label, hint) =
+                (format!("card-{token}"), format!("name-{token}"), format!("hint-{token}"));
+            let chosen = token == first;
+            view! {
+                <label class="card-choice" data-card=token.clone()>
+                    <input
+                        type="radio"
+                        name="payment_token"
+                        id=field
+                        value=token.clone()
+                        checked=chosen
+                        aria-labelledby=label.clone()
+                        aria-describedby=hint.clone()
+                        required
+                    />
+                    <span class="card-name" id=label>
+                        {name}
+                    </span>
+                    <span class="hint" id=hint>
+                        {what}
+                    </span>
+                </label>
+            }
+        })
+        .collect_view();
+    Some(view! {
+        <div class="card-group" role="group" aria-labelledby=id>
+            <p class="card-group-name" id=id>
+                {title}
+            </p>
+            {cards}
+        </div>
+    })
 }

@@ -14,7 +14,12 @@ pub fn Picture(
     let drawing = art::product(&sku);
     view! {
         <div class="picture" data-sku=sku>
-            <svg viewBox="0 0 200 200" aria-hidden="true" focusable="false" inner_html=drawing></svg>
+            <svg
+                viewBox="0 0 200 200"
+                aria-hidden="true"
+                focusable="false"
+                inner_html=drawing
+            ></svg>
         </div>
     }
 }

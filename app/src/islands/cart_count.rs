@@ -7,37 +7,33 @@ use leptos::prelude::*;
 pub fn CartCount(
     /// The number when the page was made.
     count: u32,
+    /// What the number counts, for screen readers.
+    what: String,
 ) -> impl IntoView {
-    let (shown, _show) = signal(count);
+    let shown = RwSignal::new(count);
     #[cfg(feature = "hydrate")]
-    Effect::new(move |_| {
-        use super::browser;
-        let Some(window) = browser::window() else { return };
-        browser::listen(&window, "pageshow", move |event| {
-            use wasm_bindgen::JsCast;
-            let persisted =
-                event.dyn_ref::<web_sys::PageTransitionEvent>().is_some_and(|it| it.persisted());
-            if persisted {
-                leptos::task::spawn_local(async move {
-                    let answer = browser::ask("/cart/count", None).await;
-                    let count = answer
-                        .and_then(|it| it.json)
-                        .and_then(|json| browser::number(&json, "count"));
-                    if let Some(count) = count {
-                        #[expect(
-                            clippy::cast_possible_truncation,
-                            clippy::cast_sign_loss,
-                            reason = "a small count"
-                        )]
-                        _show.set(count as u32);
-                    }
-                });
-            }
-        });
-    });
+    Effect::new(move |_| super::browser::on_return(move || ask_again(shown)));
     view! {
-        <span class="cart-count" data-cart-count=move || shown.get() aria-label=move || format!("{} in it", shown.get())>
+        <span class="cart-count" data-cart-count=move || shown.get()>
             {move || shown.get()}
         </span>
+        <span class="visually-hidden">{what}</span>
     }
+}
+
+#[cfg(feature = "hydrate")]
+fn ask_again(shown: RwSignal<u32>) {
+    use super::browser;
+    leptos::task::spawn_local(async move {
+        let answer = browser::ask("/cart/count", None).await;
+        let count = answer.and_then(|it| it.json).and_then(|json| browser::number(&json, "count"));
+        if let Some(count) = count {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a small count"
+            )]
+            shown.set(count as u32);
+        }
+    });
 }

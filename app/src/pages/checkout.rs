@@ -9,6 +9,7 @@ use crate::{
         pay_form::{PayForm, Paying},
     },
     islands::pay_guard::PayGuard,
+    text::labels::{checkout as labels, unknown},
 };
 
 /// The first payment form of a cart.
@@ -30,24 +31,23 @@ pub fn CheckoutPage(
         tokens,
     };
     view! {
-        <h1>"Checkout"</h1>
+        <h1>{labels::TITLE}</h1>
         <div class="checkout">
-            <section aria-labelledby="order-heading">
-                <h2 id="order-heading">"Your order"</h2>
+            <section class="checkout-order" aria-labelledby="order-heading">
+                <h2 id="order-heading">{labels::ORDER}</h2>
                 <Lines lines=cart.lines.clone() total=cart.total />
                 <p>
-                    <a href="/cart">"Change the cart"</a>
+                    <a href="/cart">{labels::CHANGE_CART}</a>
                 </p>
             </section>
-            <section aria-labelledby="pay-heading">
-                <h2 id="pay-heading">"Payment"</h2>
-                <PayGuard cart_id=cart.id.to_string()>
+            <section class="checkout-pay" aria-labelledby="pay-heading">
+                <h2 id="pay-heading">{labels::PAYMENT}</h2>
+                <PayGuard cart_id=cart.id.to_string() words=unknown::words()>
                     <PayForm paying=paying />
                 </PayGuard>
-                <p class="hint">
-                    "You can press Pay only once for this cart, whatever happens on the way: a second press, a lost connection or another tab lead to the same order."
-                </p>
+                <p class="hint">{labels::ONCE}</p>
             </section>
         </div>
     }
+    .into_any()
 }

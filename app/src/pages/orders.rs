@@ -4,8 +4,9 @@ use domain::view::OrderSummary;
 use leptos::prelude::*;
 
 use crate::text::{
+    labels::{frame, orders as labels, shop, things},
     money::money,
-    status::short_order,
+    status::{face_word, short_order},
     time::{day, iso},
 };
 
@@ -18,11 +19,11 @@ pub fn OrdersPage(
     if orders.is_empty() {
         return view! {
             <div class="empty">
-                <h1>"No orders yet"</h1>
-                <p>"Orders belong to this browser: another one, or one whose cookies were cleared, does not show them here."</p>
+                <h1>{labels::EMPTY}</h1>
+                <p>{labels::EMPTY_TEXT}</p>
                 <p>
                     <a class="button" href="/">
-                        "To the shop"
+                        {shop::TO_THE_SHOP}
                     </a>
                 </p>
             </div>
@@ -32,22 +33,26 @@ pub fn OrdersPage(
     let rows = orders
         .into_iter()
         .map(|order| {
-            let things = if order.count == 1 { "thing" } else { "things" };
             view! {
-                <li class="order-row" data-order-state=order.order_state.as_str()>
-                    <a href=format!("/checkout/{}", order.checkout_id)>{order.reference.clone()}</a>
+                <li
+                    class="order-row"
+                    data-face=face_word(order.face)
+                    data-order-state=order.order_state.as_str()
+                >
+                    <a href=format!("/checkout/{}", order.checkout_id)>{order.reference}</a>
                     <span class="order-when">
                         <time datetime=iso(order.created_at)>{day(order.created_at)}</time>
+                        " · "
+                        {things(order.count)}
                     </span>
-                    <span>{order.count} " " {things}</span>
-                    <span class="price">{money(order.total)}</span>
                     <span class="tag">{short_order(order.order_state, order.face)}</span>
+                    <span class="price">{money(order.total)}</span>
                 </li>
             }
         })
         .collect_view();
     view! {
-        <h1>"My orders"</h1>
+        <h1>{frame::ORDERS}</h1>
         <ul class="order-rows">{rows}</ul>
     }
     .into_any()

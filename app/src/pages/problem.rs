@@ -2,7 +2,10 @@
 
 use leptos::prelude::*;
 
-use crate::text::problem::{Problem, words};
+use crate::text::{
+    labels::{frame, problem::TO_ORDER},
+    problem::{Problem, words},
+};
 
 /// What happened, what did not, and what to do.
 #[component]
@@ -14,14 +17,22 @@ pub fn ProblemPage(
 ) -> impl IntoView {
     let (heading, explanation, todo) = words(&problem);
     view! {
-        <div class="problem" role="alert">
+        <div class="problem" data-problem>
             <h1>{heading}</h1>
-            <p>{explanation}</p>
+            <p class="lead">{explanation}</p>
             <p>{todo}</p>
         </div>
         <p class="afterwards">
-            {order.map(|path| view! { <a class="button" href=path>"To the order"</a> })} <a href="/cart">"Cart"</a>
-            <a href="/orders">"My orders"</a> <a href="/">"Shop"</a>
+            {order
+                .map(|path| {
+                    view! {
+                        <a class="button" href=path>
+                            {TO_ORDER}
+                        </a>
+                    }
+                })} <a href="/cart">{frame::CART}</a> <a href="/orders">{frame::ORDERS}</a>
+            <a href="/">{frame::SHOP}</a>
         </p>
     }
+    .into_any()
 }

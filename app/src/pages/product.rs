@@ -8,8 +8,15 @@ use leptos::prelude::*;
 
 use crate::{
     components::picture::Picture,
-    text::{money::money, products::product},
+    text::{
+        labels::{only_left, shop},
+        money::money,
+        products::words,
+    },
 };
+
+/// From how many on it is worth saying that few are left.
+const FEW: u32 = 3;
 
 /// A product with its story and the way into the cart.
 #[component]
@@ -21,38 +28,68 @@ pub fn ProductPage(
     /// How many may still be sold.
     left: u32,
 ) -> impl IntoView {
-    let (name, line, story) = product(item.sku);
-    let buy = if left == 0 {
-        view! { <p class="tag">"Sold out. An order that is given up brings some back."</p> }
-            .into_any()
-    } else {
-        let most = left.min(QUANTITY_MAX);
-        view! {
-            <form class="buy" method="post" action="/cart/lines">
-                <input type="hidden" name="sku" value=item.sku />
-                <input type="hidden" name="add" value="1" />
-                <label for="quantity">"How many"</label>
-                <input id="quantity" name="quantity" type="number" min="1" max=most value="1" inputmode="numeric" required />
-                <button class="button" type="submit">
-                    "Put into the cart"
-                </button>
-            </form>
-        }
-        .into_any()
-    };
+    let words = words(item.sku);
+    let few = (1..=FEW).contains(&left);
+    let facts = words
+        .facts
+        .iter()
+        .map(|(name, value)| {
+            view! {
+                <div>
+                    <dt>{*name}</dt>
+                    <dd>{*value}</dd>
+                </div>
+            }
+        })
+        .collect_view();
     view! {
         <article class="product">
             <Picture sku=item.sku />
-            <div>
-                <h1>{name}</h1>
-                <p class="lead">{line}</p>
-                <p class="price">{item.price(currency).map(money)}</p>
-                {buy}
-                <p>{story}</p>
+            <div class="product-words">
+                <h1>{words.name}</h1>
+                <p class="lead">{words.line}</p>
+                <p class="price">
+                    {item.price(currency).map(money)}
+                    {few.then(|| view! { <span class="tag">{only_left(left)}</span> })}
+                </p>
+                <Buy sku=item.sku left=left />
+                <p>{words.story}</p>
+                <h2 class="small">{shop::FACTS}</h2>
+                <dl class="facts">{facts}</dl>
                 <p>
-                    <a href="/">"Back to the shop"</a>
+                    <a href="/">{shop::BACK}</a>
                 </p>
             </div>
         </article>
     }
+    .into_any()
+}
+
+/// The way into the cart, while there is something to sell.
+#[component]
+fn Buy(sku: &'static str, left: u32) -> impl IntoView {
+    if left == 0 {
+        return view! { <p class="notice">{shop::SOLD_OUT_LONG}</p> }.into_any();
+    }
+    view! {
+        <form class="buy" method="post" action="/cart/lines">
+            <input type="hidden" name="sku" value=sku />
+            <input type="hidden" name="add" value="1" />
+            <label for="quantity">{shop::HOW_MANY}</label>
+            <input
+                id="quantity"
+                name="quantity"
+                type="number"
+                min="1"
+                max=left.min(QUANTITY_MAX)
+                value="1"
+                inputmode="numeric"
+                required
+            />
+            <button class="button" type="submit">
+                {shop::PUT_INTO_CART}
+            </button>
+        </form>
+    }
+    .into_any()
 }

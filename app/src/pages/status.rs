@@ -3,7 +3,11 @@
 use domain::id::CheckoutId;
 use leptos::prelude::*;
 
-use crate::{islands::live_status::LiveStatus, panel::Panel};
+use crate::{
+    islands::live_status::LiveStatus,
+    panel::Panel,
+    text::labels::{frame, shop, status as labels, unknown},
+};
 
 /// The stored state, and what follows it.
 #[component]
@@ -23,17 +27,25 @@ pub fn StatusPage(
         {notice
             .map(|text| {
                 view! {
-                    <p class="notice" role="status">
+                    <p class="notice" role="status" data-notice>
                         {text}
                     </p>
                 }
             })}
-        <LiveStatus checkout_id=checkout_id.to_string() sequence=sequence settled=settled heading=panel.heading>
-            <div inner_html=panel.html></div>
+        <LiveStatus
+            checkout_id=checkout_id.to_string()
+            sequence=sequence
+            settled=settled
+            heading=panel.heading
+            offline=labels::OFFLINE.to_owned()
+            words=unknown::words()
+        >
+            <div class="panel-slot" data-panel-slot inner_html=panel.html></div>
         </LiveStatus>
         <p class="afterwards">
-            <a href="/">"Back to the shop"</a>
-            <a href="/orders">"My orders"</a>
+            <a href="/">{shop::BACK}</a>
+            <a href="/orders">{frame::ORDERS}</a>
         </p>
     }
+    .into_any()
 }

@@ -1,31 +1,51 @@
 //! The demo cards. No card number is ever typed here: a card is a token of the provider.
 
+/// Whether a card does what cards do every day; the others show what the shop is built for.
+pub fn is_ordinary(token: &str) -> bool {
+    matches!(
+        token,
+        "tok_visa" | "tok_3ds" | "tok_hosted_card" | "tok_declined" | "tok_insufficient_funds"
+    )
+}
+
 /// A card's name and what it will do.
 pub fn card(token: &str) -> (&'static str, &'static str) {
     match token {
         "tok_visa" => ("Visa ending in 4242", "Pays at once."),
-        "tok_lost_response" => {
-            ("The answer gets lost", "The money is taken, and the provider's answer never arrives.")
+        "tok_3ds" => ("A card whose bank asks you (3-D Secure)", "You confirm on the bank's page."),
+        "tok_hosted_card" => (
+            "A card you type yourself",
+            "On the provider's own page: its number never comes near this shop.",
+        ),
+        "tok_declined" => ("A card that is declined", "The bank says no."),
+        "tok_insufficient_funds" => {
+            ("A card without enough money", "The bank says no: insufficient funds.")
         }
-        "tok_declined" => ("A declined card", "The bank says no."),
-        "tok_insufficient_funds" => ("Not enough money", "The bank says no: insufficient funds."),
-        "tok_3ds" => ("The bank asks you first", "You confirm on the bank's page."),
-        "tok_hosted_card" => ("Type a card", "On the provider's own page, never here."),
-        "tok_processing" => ("A slow bank", "Processing for a few seconds, then paid."),
+        "tok_lost_response" => (
+            "A card whose answer gets lost",
+            "The money is taken, and the provider's answer never arrives.",
+        ),
         "tok_500_executed" => (
-            "A 500 after the charge",
+            "A card charged behind a 500",
             "The money is taken, and the provider answers 500, for ever.",
         ),
-        "tok_never_arrives" => {
-            ("The request gets lost", "Nothing is taken at first; the same request is sent again.")
+        "tok_never_arrives" => (
+            "A card whose request gets lost",
+            "Nothing is taken at first; the same request is sent again.",
+        ),
+        "tok_cut_body" => {
+            ("A card with half an answer", "The money is taken, and the answer breaks off.")
         }
-        "tok_cut_body" => ("Half an answer", "The money is taken, and the answer breaks off."),
-        "tok_429" => ("A busy provider", "Told to come back in two seconds."),
+        "tok_processing" => ("A card of a slow bank", "Processing for a few seconds, then paid."),
+        "tok_429" => (
+            "A card in the rush hour",
+            "The provider is busy and asks us to come back in two seconds.",
+        ),
         "tok_wrong_amount" => {
-            ("Another amount", "The provider takes one cent more: a person has to look.")
+            ("A card charged one cent too much", "The amounts differ, so a person has to look.")
         }
         "tok_unknown_status" => {
-            ("A word nobody knows", "The provider's record says something undocumented.")
+            ("A card with a new word", "The provider's record says something undocumented.")
         }
         _ => ("Another card", "As the provider decides."),
     }

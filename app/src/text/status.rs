@@ -55,7 +55,7 @@ fn of_face(view: &CheckoutView, face: Face, given_up: bool) -> Words {
         Face::ConfirmAtBank => Words {
             heading: "Your bank asks you to confirm",
             sentence: "The payment waits for you on the provider's page.".to_owned(),
-            next: "Confirm it there; this page changes by itself afterwards.",
+            next: "Confirm it there; this page changes by itself afterwards. It is safe to close it.",
         },
         Face::Checking if given_up => Words {
             heading: "Checking payment status",
@@ -68,14 +68,14 @@ fn of_face(view: &CheckoutView, face: Face, given_up: bool) -> Words {
             next: "It is safe to close this page. Your order is kept, and this link shows how it went.",
         },
         Face::InReview => Words {
-            heading: "We are still confirming your payment",
-            sentence: "A person is looking at it. You do not need to pay again.".to_owned(),
-            next: "Your order is kept, and this link shows how it went.",
+            heading: "We are still confirming your payment; a person is looking at it.",
+            sentence: "You do not need to pay again.".to_owned(),
+            next: "It is safe to close this page. Your order is kept, and this link shows how it went.",
         },
         Face::Paid => Words {
-            heading: "Thank you. Your order is paid",
+            heading: "Thank you. Your order is paid.",
             sentence: "The provider confirmed the payment.".to_owned(),
-            next: "We pack it on the next working day.",
+            next: "We pack it on the next working day. You do not have to do anything.",
         },
         Face::Declined => declined(view),
         Face::NotCompleted => not_completed(view),
@@ -96,7 +96,11 @@ fn declined(view: &CheckoutView) -> Words {
     if view.payment.no_money_taken {
         sentence = format!("No money was taken. {sentence}");
     }
-    Words { heading: "Declined.", sentence, next: may_pay(view, "You may pay with another card.") }
+    Words {
+        heading: "Declined.",
+        sentence,
+        next: may_pay(view, "You may pay with another card, or with this one once more."),
+    }
 }
 
 /// Whether the owner may pay again is a fact; a non-owner is not told to.
@@ -106,6 +110,7 @@ fn may_pay(view: &CheckoutView, words: &'static str) -> &'static str {
         Some(_) if view.order_state == OrderState::AwaitingPayment => {
             "Something in this order has just sold out, so it cannot be paid at the moment."
         }
+        Some(_) if view.order_state == OrderState::Canceled => "This order is canceled.",
         Some(_) | None => "",
     }
 }
@@ -120,18 +125,8 @@ fn not_completed(view: &CheckoutView) -> Words {
         Some(CanceledWhy::ByShopper) => "You gave the order up. No money was taken.",
         Some(CanceledWhy::ByProvider | CanceledWhy::Operator) | None => "No money was taken.",
     };
-    let heading = match view.order_state {
-        OrderState::Canceled => "Your order is canceled",
-        OrderState::AwaitingPayment
-        | OrderState::Paid
-        | OrderState::CancelRequested
-        | OrderState::RefundDue
-        | OrderState::PartiallyRefunded
-        | OrderState::Refunded
-        | OrderState::PaymentReversed => "Payment was not completed.",
-    };
     Words {
-        heading,
+        heading: "Payment was not completed.",
         sentence: sentence.to_owned(),
         next: may_pay(view, "You may pay again, with any card."),
     }
@@ -146,6 +141,20 @@ pub fn doing(view: &CheckoutView) -> &'static str {
         (Face::InReview, _) => "A person compares the provider's records with ours.",
         (Face::ConfirmAtBank, _) => "Waiting for your confirmation.",
         (Face::Paid | Face::Declined | Face::NotCompleted | Face::Reversed, _) => "",
+    }
+}
+
+/// A face in the spelling that styles and tests use.
+pub fn face_word(face: Face) -> &'static str {
+    match face {
+        Face::Sending => "sending",
+        Face::ConfirmAtBank => "confirm_at_bank",
+        Face::Checking => "checking",
+        Face::InReview => "in_review",
+        Face::Paid => "paid",
+        Face::Declined => "declined",
+        Face::NotCompleted => "not_completed",
+        Face::Reversed => "reversed",
     }
 }
 

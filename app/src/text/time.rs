@@ -32,6 +32,13 @@ pub fn clock(at: Timestamp) -> String {
     format!("{hour:02}:{minute:02}:{second:02} UTC")
 }
 
+/// The time of day where it was or is today, else the day too; and whether it is the first.
+pub fn near(at: Timestamp, now: Timestamp) -> (String, bool) {
+    const DAY_MS: u64 = 86_400_000;
+    let today = at.0.abs_diff(now.0) < DAY_MS / 2;
+    (if today { clock(at) } else { day(at) }, today)
+}
+
 /// Day and time: 1 December 2026, 14:02 UTC.
 pub fn day(at: Timestamp) -> String {
     const MONTHS: [&str; 12] = [
@@ -71,5 +78,10 @@ mod tests {
         }
         assert_eq!(clock(Timestamp(1_796_133_731_999)), "14:02:11 UTC");
         assert_eq!(day(Timestamp(1_796_133_731_999)), "1 December 2026, 14:02 UTC");
+        let (now, hour) = (1_796_133_731_999, 3_600_000);
+        let tomorrow = ("2 December 2026, 14:02 UTC".to_owned(), false);
+        assert_eq!(near(Timestamp(now + 24 * hour), Timestamp(now)), tomorrow);
+        let soon = ("15:02:11 UTC".to_owned(), true);
+        assert_eq!(near(Timestamp(now + hour), Timestamp(now)), soon);
     }
 }

@@ -1,0 +1,287 @@
+//! Follows a checkout: a stream first, questions where it is lost, and never an older state.
+
+use std::{cell::RefCell, rc::Rc, time::Duration};
+
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Element, EventSource, HtmlElement, HtmlInputElement, MessageEvent};
+
+use super::{browser, post::Poster};
+
+/// How long to wait before a stream that the browser gave up is opened again.
+const REOPEN: Duration = Duration::from_secs(3);
+
+struct Inner {
+    root: Element,
+    slot: HtmlElement,
+    path: String,
+    sequence: i64,
+    settled: bool,
+    heading: String,
+    /// The panel as it was told; what the browser makes of it may be spelled differently.
+    html: Option<String>,
+    source: Option<EventSource>,
+    /// Counts the polling loops; only the newest goes on.
+    poll: u32,
+    /// Whether the stream is open, so that polling is not needed.
+    streaming: bool,
+}
+
+#[derive(Clone)]
+struct Follower {
+    inner: Rc<RefCell<Inner>>,
+    poster: Poster,
+}
+
+/// Follows a checkout for as long as the page lives.
+pub fn start(root: &Element, path: String, sequence: i64, settled: bool, heading: String) {
+    let Some(slot) = browser::find(root, "[data-panel-slot]") else { return };
+    local_times(&slot);
+    let poster = Poster::new(root, path.clone());
+    poster.take_over();
+    let inner = Inner {
+        root: root.clone(),
+        slot,
+        path,
+        sequence,
+        settled,
+        heading,
+        html: None,
+        source: None,
+        poll: 0,
+        streaming: false,
+    };
+    let follower = Follower { inner: Rc::new(RefCell::new(inner)), poster };
+    follower.watch_page();
+    follower.open();
+}
+
+impl Follower {
+    fn is_settled(&self) -> bool {
+        self.inner.borrow().settled
+    }
+
+    /// Opens the stream; until it is open, and whenever it is lost, asks.
+    fn open(&self) {
+        self.close();
+        if self.is_settled() {
+            return;
+        }
+        self.ask_for_a_while();
+        let url = format!("{}/events", self.inner.borrow().path);
+        let Ok(source) = EventSource::new(&url) else { return };
+        for name in ["state", "check", "end"] {
+            let follower = self.clone();
+            browser::listen(&source, name, move |event| {
+                let data = event.dyn_ref::<MessageEvent>().and_then(|it| it.data().as_string());
+                if let Some(json) = data.and_then(|data| browser::parse(&data)) {
+                    follower.show(&json);
+                }
+            });
+        }
+        let (follower, own) = (self.clone(), source.clone());
+        browser::listen(&source, "open", move |_| {
+            if follower.is_current(&own) {
+                follower.inner.borrow_mut().streaming = true;
+            }
+        });
+        let (follower, own) = (self.clone(), source.clone());
+        browser::listen(&source, "error", move |_| follower.lost(&own));
+        self.inner.borrow_mut().source = Some(source);
+    }
+
+    fn is_current(&self, source: &EventSource) -> bool {
+        self.inner.borrow().source.as_ref() == Some(source)
+    }
+
+    /// The stream broke. The browser may try by itself; meanwhile, and if it gives up, we ask.
+    fn lost(&self, source: &EventSource) {
+        if !self.is_current(source) || self.is_settled() {
+            return;
+        }
+        self.inner.borrow_mut().streaming = false;
+        self.ask_for_a_while();
+        if source.ready_state() == EventSource::CLOSED {
+            let (follower, source) = (self.clone(), source.clone());
+            leptos::task::spawn_local(async move {
+                browser::sleep(REOPEN).await;
+                if follower.is_current(&source) {
+                    follower.open();
+                }
+            });
+        }
+    }
+
+    fn close(&self) {
+        let mut inner = self.inner.borrow_mut();
+        if let Some(source) = inner.source.take() {
+            source.close();
+        }
+        inner.streaming = false;
+        inner.poll = inner.poll.wrapping_add(1);
+    }
+
+    /// Asks every 2 s, after a minute every 10 s, until the stream is open again.
+    fn ask_for_a_while(&self) {
+        let turn = {
+            let mut inner = self.inner.borrow_mut();
+            inner.poll = inner.poll.wrapping_add(1);
+            inner.poll
+        };
+        let follower = self.clone();
+        leptos::task::spawn_local(async move {
+            for round in 0_u32.. {
+                browser::sleep(Duration::from_secs(if round < 30 { 2 } else { 10 })).await;
+                let over = {
+                    let inner = follower.inner.borrow();
+                    inner.poll != turn || inner.streaming || inner.settled
+                };
+                if over {
+                    return;
+                }
+                follower.ask().await;
+            }
+        });
+    }
+
+    async fn ask(&self) {
+        let url = format!("{}/status", self.inner.borrow().path);
+        if let Some(answer) = browser::ask(&url, None).await
+            && answer.status == 200
+            && let Some(json) = answer.json
+        {
+            self.show(&json);
+        }
+    }
+
+    /// Shows a committed state, unless a newer one is shown already.
+    fn show(&self, json: &JsValue) {
+        let (Some(sequence), Some(html)) =
+            (browser::number(json, "sequence"), browser::text(json, "html"))
+        else {
+            return;
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "a count of changes, far below 2^53")]
+        let sequence = sequence as i64;
+        let moved = {
+            let mut inner = self.inner.borrow_mut();
+            if sequence < inner.sequence {
+                return;
+            }
+            let moved = sequence > inner.sequence;
+            inner.sequence = sequence;
+            inner.replace(html);
+            inner.tell(json);
+            inner.settled = browser::is_true(json, "end");
+            moved
+        };
+        if moved {
+            self.poster.rest();
+        }
+        if self.is_settled() {
+            self.close();
+        }
+    }
+
+    /// Network, back button, sleeping tabs.
+    fn watch_page(&self) {
+        let Some(window) = browser::window() else { return };
+        let follower = self.clone();
+        browser::listen(&window, "offline", move |_| follower.show_offline(true));
+        let follower = self.clone();
+        browser::listen(&window, "online", move |_| {
+            follower.show_offline(false);
+            follower.fresh();
+        });
+        let follower = self.clone();
+        // Six connections to one origin: a page that is left gives its own back.
+        browser::listen(&window, "pagehide", move |_| follower.close());
+        let follower = self.clone();
+        browser::on_return(move || {
+            // Whatever was pressed before the page was left is not to be trusted any more.
+            follower.inner.borrow_mut().html = None;
+            follower.poster.rest();
+            follower.fresh();
+        });
+        self.show_offline(!browser::is_online());
+    }
+
+    fn show_offline(&self, shown: bool) {
+        browser::show(&self.inner.borrow().root, "[data-offline]", shown);
+    }
+
+    /// Asks where it stands now, and follows again.
+    fn fresh(&self) {
+        let follower = self.clone();
+        leptos::task::spawn_local(async move {
+            follower.ask().await;
+            follower.open();
+        });
+    }
+}
+
+impl Inner {
+    /// Puts the panel in place and leaves focus and choice where they were, if that still exists.
+    fn replace(&mut self, html: String) {
+        if self.html.as_ref() == Some(&html) {
+            return;
+        }
+        let active = browser::document().and_then(|it| it.active_element());
+        let focused = active.filter(|it| self.slot.contains(Some(it))).map(|it| it.id());
+        let chosen = browser::find(&self.slot, "input:checked").map(|it| it.id());
+        self.slot.set_inner_html(&html);
+        self.html = Some(html);
+        local_times(&self.slot);
+        let again = |id: String| {
+            let found = browser::document().and_then(|it| it.get_element_by_id(&id));
+            found.filter(|it| self.slot.contains(Some(it)))
+        };
+        if let Some(choice) = chosen.and_then(again)
+            && let Ok(choice) = choice.dyn_into::<HtmlInputElement>()
+        {
+            choice.set_checked(true);
+        }
+        if let Some(id) = focused {
+            let same = again(id).and_then(|it| it.dyn_into::<HtmlElement>().ok());
+            if let Some(place) = same.or_else(|| browser::find(&self.slot, "#status-heading")) {
+                let _refused = place.focus();
+            }
+        }
+    }
+
+    /// Says a new heading once, where a screen reader hears it, and in the page's title.
+    fn tell(&mut self, json: &JsValue) {
+        let heading = browser::text(json, "heading").filter(|it| *it != self.heading);
+        let Some(heading) = heading else { return };
+        let sentence = browser::find(&self.slot, ".sentence").and_then(|it| it.text_content());
+        let stop = if heading.ends_with('.') { "" } else { "." };
+        let spoken = format!("{heading}{stop} {}", sentence.unwrap_or_default());
+        let declined = browser::text(json, "face").is_some_and(|face| face == "declined");
+        for (what, speaks) in [("[data-spoken]", !declined), ("[data-alert]", declined)] {
+            if let Some(region) = browser::find(&self.root, what) {
+                region.set_text_content(speaks.then_some(spoken.as_str()));
+            }
+        }
+        if let Some(document) = browser::document() {
+            let brand = document.title().rsplit(" · ").next().unwrap_or_default().to_owned();
+            document.set_title(&format!("{heading} · {brand}"));
+        }
+        self.heading = heading;
+    }
+}
+
+/// The server tells times in UTC; here the reader's zone is known.
+fn local_times(slot: &Element) {
+    let Ok(times) = slot.query_selector_all("time[data-clock]") else { return };
+    for place in 0..times.length() {
+        let Some(time) = times.get(place).and_then(|it| it.dyn_into::<Element>().ok()) else {
+            continue;
+        };
+        let Some(at) = time.get_attribute("datetime") else { continue };
+        let local = js_sys::Date::new(&JsValue::from_str(&at)).to_locale_time_string("en-GB");
+        if let Some(local) = local.as_string() {
+            let utc = time.text_content().unwrap_or_default();
+            let _refused = time.set_attribute("title", &utc);
+            time.set_text_content(Some(&local));
+        }
+    }
+}
