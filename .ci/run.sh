@@ -39,7 +39,7 @@ stop() {
   wait "$shop" 2>/dev/null || true
   wait "$pay" 2>/dev/null || true
 }
-trap 'stop; say "Stopped."; exit 130' INT
+trap 'stop; say "Stopped."; exit 0' INT
 trap 'stop; say "Stopped."; exit 143' TERM HUP
 
 say "The shop:     http://$shop_addr"

@@ -23,7 +23,7 @@ done
 install() {
   crate=$1 version=$2 program=$3 time=$4
   shift 4
-  if "$program" --version 2>/dev/null | grep -q "[ v]$version\b"; then return 0; fi
+  case "$("$program" --version 2>/dev/null)" in *" $version") return 0 ;; esac
   if cargo binstall -V >/dev/null 2>&1; then
     say "Installing $crate $version with cargo binstall (usually seconds)."
     cargo binstall --no-confirm --root "$tools" "$crate@$version" && return 0
