@@ -15,7 +15,7 @@ use crate::{
         pay_form::{PayForm, Paying},
     },
     text::{
-        labels::status as labels,
+        labels::{provider, status as labels},
         money::money,
         status::{doing, face_word, refund, words},
         time::{day, iso, near},
@@ -63,7 +63,7 @@ fn panel(view: &CheckoutView, tokens: &[String]) -> impl IntoView + use<> {
                 <span class="status-mark" aria-hidden="true"></span>
                 <div>
                     <p class="reference">
-                        {labels::REFERENCE} " " <strong>{view.reference.clone()}</strong>
+                        {labels::ORDER} " " <strong>{view.reference.clone()}</strong>
                     </p>
                     <h1 id="status-heading" tabindex="-1">
                         {words.heading}
@@ -120,7 +120,7 @@ fn moment(
             <div>
                 <dt>{name}</dt>
                 <dd>
-                    <time datetime=iso(at) data-clock=is_clock>
+                    <time datetime=iso(at) data-local=if is_clock { "clock" } else { "day" }>
                         {text}
                     </time>
                 </dd>
@@ -196,7 +196,9 @@ fn receipt(view: &CheckoutView, owner: &OwnerView) -> impl IntoView + use<> {
             </div>
         }
     };
-    let when = |at: Timestamp| view! { <time datetime=iso(at)>{day(at)}</time> }.into_any();
+    let when = |at: Timestamp| {
+        view! { <time datetime=iso(at) data-local="day">{day(at)}</time> }.into_any()
+    };
     view! {
         <div class="receipt" data-receipt=paid>
             <h2>{if paid { labels::RECEIPT } else { labels::YOUR_ORDER }}</h2>
@@ -206,7 +208,7 @@ fn receipt(view: &CheckoutView, owner: &OwnerView) -> impl IntoView + use<> {
                     .then(|| {
                         view! {
                             {fact(labels::PAID_AT, when(payment.since))}
-                            {fact(labels::PAID_WITH, payment.provider.clone().into_any())}
+                            {fact(labels::PAID_WITH, provider(&payment.provider).into_any())}
                             {fact(labels::REFERENCE, view.reference.clone().into_any())}
                         }
                     })}

@@ -271,13 +271,20 @@ impl Inner {
 
 /// The server tells times in UTC; here the reader's zone is known.
 fn local_times(slot: &Element) {
-    let Ok(times) = slot.query_selector_all("time[data-clock]") else { return };
+    let Ok(times) = slot.query_selector_all("time[data-local]") else { return };
     for place in 0..times.length() {
         let Some(time) = times.get(place).and_then(|it| it.dyn_into::<Element>().ok()) else {
             continue;
         };
         let Some(at) = time.get_attribute("datetime") else { continue };
-        let local = js_sys::Date::new(&JsValue::from_str(&at)).to_locale_time_string("en-GB");
+        let day = time.get_attribute("data-local").is_some_and(|it| it == "day");
+        let style = if day {
+            r#"{"dateStyle":"long","timeStyle":"short"}"#
+        } else {
+            r#"{"timeStyle":"medium"}"#
+        };
+        let Some(style) = browser::parse(style) else { continue };
+        let local = js_sys::Date::new(&JsValue::from_str(&at)).to_locale_string("en-GB", &style);
         if let Some(local) = local.as_string() {
             let utc = time.text_content().unwrap_or_default();
             let _refused = time.set_attribute("title", &utc);

@@ -1,1 +1,174 @@
+use domain::{
+    operation::{CanceledWhy, State},
+    order::OrderState,
+    view::{CheckoutView, Face},
+};
 
+use super::render;
+
+#[path = "../../examples/gallery/samples.rs"]
+mod samples;
+
+fn html(view: &CheckoutView) -> String {
+    render(view, &samples::TOKENS.map(str::to_owned)).html
+}
+
+/// What a person reads: the panel without its markup.
+fn read(view: &CheckoutView) -> String {
+    let (mut text, mut inside) = (String::new(), false);
+    for letter in html(view).chars() {
+        match letter {
+            '<' => inside = true,
+            '>' => inside = false,
+            _ if !inside => text.push(letter),
+            _ => {}
+        }
+    }
+    text.to_lowercase()
+}
+
+/// Without the form, whose cards say what they will do.
+fn read_without_form(view: &CheckoutView) -> String {
+    let mut view = view.clone();
+    if let Some(owner) = &mut view.owner {
+        owner.pay_attempt = None;
+    }
+    read(&view)
+}
+
+#[test]
+fn no_page_speaks_of_failure_while_nothing_definitive_is_stored() {
+    for sample in samples::all() {
+        let text = read_without_form(&sample.view);
+        for word in ["fail", "error", "retry", "try again", "unsuccessful"] {
+            assert!(!text.contains(word), "{}: {word:?} in {text}", sample.name);
+        }
+        let definitive = matches!(sample.view.payment.state, State::Rejected | State::Canceled);
+        for word in ["declined", "not completed", "no money was taken"] {
+            assert!(definitive || !text.contains(word), "{}: {word:?} in {text}", sample.name);
+        }
+    }
+}
+
+#[test]
+fn a_payment_control_stands_exactly_where_another_attempt_may_be_made() {
+    for sample in samples::all() {
+        let attempt = sample.view.owner.as_ref().and_then(|owner| owner.pay_attempt);
+        let html = html(&sample.view);
+        assert_eq!(html.contains("data-pay-control"), attempt.is_some(), "{}", sample.name);
+        assert_eq!(html.contains("name=\"payment_token\""), attempt.is_some(), "{}", sample.name);
+        if let Some(attempt) = attempt {
+            let field = format!("name=\"attempt\" value=\"{attempt}\"");
+            assert!(html.contains(&field), "{}: {html}", sample.name);
+            assert!(html.contains(&format!("data-pay-attempt=\"{attempt}\"")), "{html}");
+        }
+    }
+}
+
+#[test]
+fn every_state_has_the_words_that_were_promised() {
+    let rows = [
+        (State::Created, "sending your payment"),
+        (State::Requested, "sending your payment"),
+        (State::RetryScheduled, "sending your payment"),
+        (State::RequiresAction, "your bank asks you to confirm"),
+        (State::PendingConfirmation, "checking payment status"),
+        (State::PendingConfirmation, "do not pay again: we check automatically."),
+        (State::RequiresReview, "we are still confirming your payment; a person is looking at it."),
+        (State::RequiresReview, "you do not need to pay again."),
+        (State::Succeeded, "receipt"),
+        (State::Rejected, "declined."),
+        (State::Rejected, "no money was taken."),
+        (State::Canceled, "payment was not completed."),
+        (State::Canceled, "we could not reach the provider. no money was taken."),
+        (State::Reversed, "your payment was undone"),
+    ];
+    for (state, words) in rows {
+        let text = read(&samples::checkout(state));
+        assert!(text.contains(words), "{state}: {words:?} is not in {text}");
+    }
+}
+
+#[test]
+fn a_decline_promises_no_money_taken_only_where_the_provider_does() {
+    let mut view = samples::checkout(State::Rejected);
+    assert!(read(&view).contains("no money was taken"));
+    view.payment.no_money_taken = false;
+    assert!(!read(&view).contains("no money was taken"), "{}", read(&view));
+}
+
+#[test]
+fn our_own_mistake_is_called_our_mistake() {
+    let mut view = samples::checkout(State::Canceled);
+    view.payment.canceled_why = Some(CanceledWhy::OurFault);
+    let text = read(&view);
+    assert!(text.contains("our mistake") && text.contains("no money was taken"), "{text}");
+}
+
+#[test]
+fn a_stranger_sees_the_state_and_the_reference_and_nothing_else() {
+    for state in State::ALL {
+        let mut view = samples::checkout(*state);
+        view.owner = None;
+        let html = html(&view);
+        assert!(html.contains(&view.reference), "{state}");
+        for secret in ["€", "Pouring kettle", "<form", "payment_token", "data-receipt"] {
+            assert!(!html.contains(secret), "{state}: {secret:?} in {html}");
+        }
+    }
+}
+
+#[test]
+fn while_it_is_unknown_the_page_says_since_when_and_when_it_looks_again() {
+    for state in [State::PendingConfirmation, State::RequiresReview] {
+        let html = html(&samples::checkout(state));
+        for part in [
+            "datetime=\"2026-12-01T14:01:11Z\"",
+            "datetime=\"2026-12-01T14:02:03Z\"",
+            "datetime=\"2026-12-01T14:02:23Z\"",
+            "safe to close this page",
+            "data-check",
+        ] {
+            assert!(html.contains(part), "{state}: {part:?} is not in {html}");
+        }
+    }
+}
+
+#[test]
+fn a_check_is_never_promised_for_a_moment_that_has_passed() {
+    let mut view = samples::checkout(State::PendingConfirmation);
+    view.payment.next_check_at = view.payment.last_check_at;
+    view.payment.last_check_at = None;
+    assert!(html(&view).contains("datetime=\"2026-12-01T14:02:11Z\""), "{}", html(&view));
+    assert!(!html(&view).contains("datetime=\"2026-12-01T14:02:03Z\""), "{}", html(&view));
+}
+
+#[test]
+fn an_order_can_be_given_up_only_where_nothing_is_unknown() {
+    for sample in samples::all() {
+        let view = &sample.view;
+        let offered = html(view).contains("/cancel\"");
+        let known =
+            matches!(view.payment.face, Face::ConfirmAtBank | Face::Declined | Face::NotCompleted);
+        let open = view.order_state == OrderState::AwaitingPayment && view.owner.is_some();
+        assert_eq!(offered, known && open, "{}", sample.name);
+    }
+}
+
+#[test]
+fn a_receipt_names_what_was_taken_where_a_person_accepted_another_amount() {
+    let mut view = samples::checkout(State::Succeeded);
+    assert!(!html(&view).contains("Taken"));
+    view.payment.effect = Some(domain::money::Money::new(9301, domain::money::Currency::EUR));
+    assert!(html(&view).contains("€93.01"), "{}", html(&view));
+}
+
+#[test]
+fn styles_and_tests_find_the_stored_words_on_the_panel() {
+    for state in State::ALL {
+        let html = html(&samples::checkout(*state));
+        assert!(html.contains(&format!("data-state=\"{state}\"")), "{html}");
+        assert!(html.contains("data-sequence=\"4\""), "{html}");
+        assert!(html.contains("data-face=\""), "{html}");
+    }
+}

@@ -10,7 +10,7 @@ pub const MARK: &str = r#"<svg viewBox="0 0 32 32" width="34" height="34"><path 
 pub fn hero() -> String {
     let [kettle, teapot, cups] = ["kettle", "teapot", "cups"].map(product);
     format!(
-        r#"<circle cx="318" cy="104" r="66" class="a-sun"/><rect y="252" width="460" height="88" class="a-table"/><path d="M0 252h460" class="a-line a-hair"/><g transform="translate(8 62) scale(1.24)">{kettle}</g><g transform="translate(226 106) scale(1.08)">{teapot}</g><g transform="translate(128 172) scale(.82)">{cups}</g>"#
+        r#"<circle cx="318" cy="104" r="66" class="a-sun"/><rect y="252" width="460" height="88" class="a-table"/><path d="M0 252h460" class="a-line a-hair"/><g transform="translate(2 58) scale(1.24)">{kettle}</g><g transform="translate(226 106) scale(1.08)">{teapot}</g><g transform="translate(142 180) scale(.8)">{cups}</g>"#
     )
 }
 

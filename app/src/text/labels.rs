@@ -119,7 +119,8 @@ pub mod status {
     pub const LAST_CHECK: &str = "Last check";
     pub const NEXT_CHECK: &str = "Next check";
     pub const PERSON_FROM: &str = "A person looks at it from";
-    pub const REFERENCE: &str = "Order";
+    pub const ORDER: &str = "Order";
+    pub const REFERENCE: &str = "Reference";
     pub const RECEIPT: &str = "Receipt";
     pub const YOUR_ORDER: &str = "Your order";
     pub const PLACED: &str = "Placed on";
@@ -138,6 +139,14 @@ pub mod status {
 pub mod orders {
     pub const EMPTY: &str = "No orders yet";
     pub const EMPTY_TEXT: &str = "Orders belong to this browser: another one, or one whose cookies were cleared, does not show them here.";
+}
+
+/// A provider by the name that people know.
+pub fn provider(name: &str) -> String {
+    match name {
+        "examplepay" => "ExamplePay".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 /// A post that was not taken.

@@ -39,7 +39,7 @@ type Words = (&'static str, &'static str, &'static str, &'static [(&'static str,
 
 const KETTLE: Words = (
     "Pouring kettle",
-    "Brushed steel, 0.8 l, with a spout that does not drip.",
+    "Brushed steel, 0.8 l, with a spout that does not drip.",
     "The handle stays cool, and the spout pours a stream as thin as a pencil, exactly where you want it. Spun from one sheet, so there is no seam to scrub.",
     &[
         ("Holds", "0.8 l, enough for four small cups"),
@@ -49,7 +49,7 @@ const KETTLE: Words = (
 );
 const TEAPOT: Words = (
     "Side-handle teapot",
-    "Bare red clay, 280 ml, with its own sieve.",
+    "Bare red clay, 280 ml, with its own sieve.",
     "A kyusu for one or two. The clay is left unglazed and the sieve is pierced by hand: ninety holes, give or take. It gets better with every pot.",
     &[
         ("Holds", "280 ml"),
@@ -59,7 +59,7 @@ const TEAPOT: Words = (
 );
 const CUPS: Words = (
     "Two cups",
-    "Porcelain, 120 ml each, thin at the lip.",
+    "Porcelain, 120 ml each, thin at the lip.",
     "Small enough that the tea is still hot at the bottom and you come back for more. Glazed inside and bare below, so that they sit warm in the hand.",
     &[
         ("Holds", "120 ml each"),
@@ -69,13 +69,13 @@ const CUPS: Words = (
 );
 const SENCHA: Words = (
     "Sencha, spring pick",
-    "Green tea, 80 g, grassy and bright.",
+    "Green tea, 80 g, grassy and bright.",
     "The first leaves of the year, steamed for forty seconds on the day they are picked. Let the water stop boiling for a while, then give it one minute.",
     &[("Water", "70 °C, 200 ml"), ("Leaves", "4 g, two teaspoons"), ("Time", "one minute")],
 );
 const HOJICHA: Words = (
     "Hojicha, dark roast",
-    "Roasted green tea, 100 g, toast and caramel.",
+    "Roasted green tea, 100 g, toast and caramel.",
     "Late leaves, roasted until they smell like a bakery at six in the morning. Hardly any caffeine: this is the one for after dinner.",
     &[
         ("Water", "95 °C, 250 ml"),
@@ -95,7 +95,7 @@ const WHISK: Words = (
 );
 const TRAY: Words = (
     "Ashwood tray",
-    "Solid ash, oiled, 32 × 22 cm.",
+    "Solid ash, oiled, 32 × 22 cm.",
     "Turned-up edges that fingers find in the dark. Oiled twice, so that a spill is just a spill.",
     &[
         ("Size", "32 × 22 × 2 cm"),
@@ -105,7 +105,7 @@ const TRAY: Words = (
 );
 const CADDY: Words = (
     "Tea caddy",
-    "Tinned steel and washi paper, for 100 g.",
+    "Tinned steel and washi paper, for 100 g.",
     "Set the lid on and watch it sink: the fit is that close. It keeps light and damp away from the leaves, and looks well doing it.",
     &[
         ("Holds", "100 g of leaf tea"),

@@ -119,7 +119,7 @@ fn not_completed(view: &CheckoutView) -> Words {
     let sentence = match view.payment.canceled_why {
         Some(CanceledWhy::NeverExecuted) => "We could not reach the provider. No money was taken.",
         Some(CanceledWhy::OurFault) => {
-            "We made a mistake in our request to the provider. No money was taken."
+            "This was our mistake: our request to the provider was wrong. No money was taken."
         }
         Some(CanceledWhy::Expired) => "It was not confirmed in time. No money was taken.",
         Some(CanceledWhy::ByShopper) => "You gave the order up. No money was taken.",
