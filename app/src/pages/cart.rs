@@ -24,6 +24,7 @@ pub fn CartPage(
     let Some(cart) = cart.filter(|cart| !cart.lines.is_empty()) else {
         return view! {
             <div class="empty">
+                <Picture sku="cups" />
                 <h1>{labels::EMPTY}</h1>
                 <p>{labels::EMPTY_TEXT} " " <a href="/orders">{frame::ORDERS}</a> "."</p>
                 <p>

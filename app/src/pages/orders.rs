@@ -3,11 +3,14 @@
 use domain::view::OrderSummary;
 use leptos::prelude::*;
 
-use crate::text::{
-    labels::{frame, orders as labels, shop, things},
-    money::money,
-    status::{face_word, short_order},
-    time::{day, iso},
+use crate::{
+    components::picture::Picture,
+    text::{
+        labels::{frame, orders as labels, shop, things},
+        money::money,
+        status::{face_word, short_order},
+        time::{day, iso},
+    },
 };
 
 /// Every order of this session, newest first.
@@ -19,6 +22,7 @@ pub fn OrdersPage(
     if orders.is_empty() {
         return view! {
             <div class="empty">
+                <Picture sku="caddy" />
                 <h1>{labels::EMPTY}</h1>
                 <p>{labels::EMPTY_TEXT}</p>
                 <p>

@@ -45,7 +45,7 @@ pub fn card(token: &str) -> (&'static str, &'static str) {
             ("A card charged one cent too much", "The amounts differ, so a person has to look.")
         }
         "tok_unknown_status" => {
-            ("A card with a new word", "The provider's record says something undocumented.")
+            ("A card with an unknown answer", "The provider's record has a word that nobody knows.")
         }
         _ => ("Another card", "As the provider decides."),
     }
