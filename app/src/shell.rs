@@ -47,7 +47,8 @@ pub fn Shell(
     /// The page.
     children: Children,
 ) -> impl IntoView {
-    let title = format!("{} · {}", frame.title, text::BRAND);
+    // Not as a child: the markers that a view may leave between texts are text in a title.
+    let title = escape(&format!("{} · {}", frame.title, text::BRAND));
     view! {
         <!DOCTYPE html>
         <html lang="en">
@@ -57,7 +58,7 @@ pub fn Shell(
                 <meta name="color-scheme" content="light dark" />
                 <meta name="description" content=text::DESCRIPTION />
                 {(!frame.public).then(|| view! { <meta name="robots" content="noindex" /> })}
-                <title>{title}</title>
+                <title inner_html=title></title>
                 <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
                 <HashedStylesheet options=options.clone() id="payonce" />
                 <HydrationScripts options=options islands=true />
@@ -83,6 +84,11 @@ pub fn Shell(
             </body>
         </html>
     }
+}
+
+/// Text as HTML.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
 #[component]
