@@ -7,10 +7,11 @@ use axum::{
     http::{HeaderName, HeaderValue, StatusCode},
     response::Response,
 };
-use futures::stream;
+use futures::{StreamExt, stream};
 
 use crate::{
     faults::{Reply, Step},
+    fresh,
     ledger::Made,
     serve::Cut,
 };
@@ -24,6 +25,14 @@ pub fn plain(made: &Made, request_id: &str, replayed: bool) -> Response {
     put(&mut answer, "request-id", request_id);
     if replayed {
         put(&mut answer, "idempotent-replayed", "true");
+    }
+    answer
+}
+
+/// Gives every answer an id, those that no handler made too.
+pub async fn with_request_id(mut answer: Response) -> Response {
+    if !answer.headers().contains_key("request-id") {
+        put(&mut answer, "request-id", &fresh("req"));
     }
     answer
 }
@@ -77,8 +86,12 @@ pub async fn deliver(step: &Step, made: &Made, request_id: &str, replayed: bool)
             let bytes = Bytes::from(made.body.clone());
             let half = bytes.slice(..bytes.len() / 2);
             let length = bytes.len().to_string();
-            let cut = std::io::Error::other("cut on purpose");
-            let body = Body::from_stream(stream::iter([Ok(half), Err(cut)]));
+            let cut = async {
+                // What was written has to be on its way before the connection ends.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                Err(std::io::Error::other("cut on purpose"))
+            };
+            let body = Body::from_stream(stream::iter([Ok(half)]).chain(stream::once(cut)));
             let mut answer = plain(made, request_id, replayed);
             *answer.body_mut() = body;
             put(&mut answer, "content-length", &length);

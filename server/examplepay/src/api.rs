@@ -1,8 +1,11 @@
 //! The merchant's API: keys first, then execution, then the answer a script wants.
 
+mod keys;
+mod read;
+
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -17,14 +20,17 @@ use axum::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use sqlx::Row;
 
+use self::{
+    keys::{Done, Job},
+    read::{Act, invalid, read_create, read_refund},
+};
 use crate::{
     Provider, answer,
-    faults::{About, Execute, Later, Step},
+    faults::{About, Execute, Later, Mode, Step},
     fresh,
-    ledger::{self, Asked, Made, NewPayment},
-    millis, now_ms, page, tokens, webhooks,
+    ledger::{self, Asked, Made},
+    now_ms, page, tokens, webhooks,
 };
 
 /// What the handlers share: the provider, and the keys that are being executed.
@@ -45,15 +51,9 @@ pub fn router(provider: Arc<Provider>) -> Router {
         .route("/v1/refunds/{id}", get(get_refund))
         .with_state(api)
         .merge(page::router(provider))
+        .fallback(async || answer::plain(&nothing_here(), &fresh("req"), false))
         .layer(DefaultBodyLimit::max(64 * 1024))
-}
-
-/// What is to be executed; its parameters were checked before any key is touched.
-#[derive(Clone)]
-enum Act {
-    Create(NewPayment),
-    Cancel(String),
-    Refund { of: String, reference: String, amount_minor: i64, currency: String },
+        .layer(axum::middleware::map_response(answer::with_request_id))
 }
 
 /// One mutating request, read and not yet judged.
@@ -65,73 +65,6 @@ struct Request {
     token: Option<String>,
     body: Bytes,
     act: Result<Act, Made>,
-}
-
-fn invalid(param: &str, message: &str) -> Made {
-    Made::json(
-        400,
-        &json!({"error": {"type": "invalid_request", "param": param, "message": message}}),
-    )
-}
-
-#[derive(Deserialize)]
-struct CreateBody {
-    reference: String,
-    amount_minor: i64,
-    currency: String,
-    payment_token: String,
-    return_url: String,
-}
-
-fn read_create(body: &[u8]) -> Result<NewPayment, Made> {
-    let body: CreateBody =
-        serde_json::from_slice(body).map_err(|reason| invalid("body", &reason.to_string()))?;
-    if tokens::is_card_number(&body.payment_token) {
-        return Err(invalid(
-            "payment_token",
-            "This is a card number. Cards are typed on our own page only.",
-        ));
-    }
-    let card = tokens::card(&body.payment_token)
-        .ok_or_else(|| invalid("payment_token", "There is no such token."))?;
-    check(&body.reference, body.amount_minor, &body.currency)?;
-    Ok(NewPayment {
-        reference: body.reference,
-        amount_minor: body.amount_minor,
-        currency: body.currency,
-        token: body.payment_token,
-        card,
-        return_url: body.return_url,
-    })
-}
-
-#[derive(Deserialize)]
-struct RefundBody {
-    payment: String,
-    reference: String,
-    amount_minor: i64,
-    currency: String,
-}
-
-fn read_refund(body: &[u8]) -> Result<Act, Made> {
-    let body: RefundBody =
-        serde_json::from_slice(body).map_err(|reason| invalid("body", &reason.to_string()))?;
-    check(&body.reference, body.amount_minor, &body.currency)?;
-    let RefundBody { payment, reference, amount_minor, currency } = body;
-    Ok(Act::Refund { of: payment, reference, amount_minor, currency })
-}
-
-fn check(reference: &str, amount_minor: i64, currency: &str) -> Result<(), Made> {
-    if reference.is_empty() || reference.len() > 120 {
-        return Err(invalid("reference", "A reference has 1 to 120 characters."));
-    }
-    if !(1..=99_999_999_999).contains(&amount_minor) {
-        return Err(invalid("amount_minor", "An amount is a whole number from 1 to 99999999999."));
-    }
-    if currency.len() != 3 || !currency.bytes().all(|it| it.is_ascii_uppercase()) {
-        return Err(invalid("currency", "A currency is three upper-case letters."));
-    }
-    Ok(())
 }
 
 async fn create_payment(State(api): State<Api>, headers: HeaderMap, body: Bytes) -> Response {
@@ -232,7 +165,7 @@ async fn get_refund(
         operation: "get_refund",
         path: format!("/v1/refunds/{id}"),
         query: None,
-        reference: None,
+        reference: api.reference_of(&id).await,
         headers: &headers,
     };
     api.ask(question, async |provider| {
@@ -293,7 +226,7 @@ async fn find_refunds(
 
 impl Api {
     async fn reference_of(&self, id: &str) -> Option<String> {
-        sqlx::query_scalar("select reference from payments where id = ?")
+        sqlx::query_scalar("select reference from payments where id = ?1 union all select reference from refunds where id = ?1")
             .bind(id)
             .fetch_optional(&self.provider.db)
             .await
@@ -349,199 +282,103 @@ impl Api {
     }
 
     /// A mutating request: authorised, well formed, limited; then the key; then execution.
+    ///
+    /// A client that hangs up meanwhile stops nothing: what was begun is finished and logged.
     async fn mutate(&self, headers: &HeaderMap, mut request: Request) -> Response {
-        let request_id = fresh("req");
         request.key =
             headers.get("idempotency-key").and_then(|it| it.to_str().ok()).map(str::to_owned);
+        let (api, authorized) = (self.clone(), self.authorized(headers));
+        let request_id = fresh("req");
+        let id = request_id.clone();
+        let judged = tokio::spawn(async move { api.judge(request, authorized, &id).await }).await;
+        match judged {
+            Ok((step, done)) => {
+                answer::deliver(&step, &done.made, &request_id, done.replayed).await
+            }
+            Err(reason) => answer::plain(&broken(&reason), &request_id, false),
+        }
+    }
+
+    async fn judge(&self, request: Request, authorized: bool, request_id: &str) -> (Step, Done) {
         let hash = hex::encode(Sha256::digest(&request.body));
         let key = request.key.as_deref();
-        let seq = self
-            .log(
-                "POST",
-                &request.path,
-                None,
-                key,
-                request.reference.as_deref(),
-                Some(&hash),
-                &request_id,
-            )
-            .await;
-        if !self.authorized(headers) {
-            return self.refuse(seq, &request_id).await;
+        let reference = request.reference.as_deref();
+        let seq =
+            self.log("POST", &request.path, None, key, reference, Some(&hash), request_id).await;
+        if !authorized {
+            self.answered(seq, false, "401").await;
+            return (Step::default(), Done::nothing(unauthorized()));
         }
-        let step = self.step_for(&request);
+        let step = self.step_for(&request, seq).await;
         let checked = match (&request.act, key) {
             (_, None) => Err(invalid("Idempotency-Key", "Every POST needs a key.")),
             (_, Some(key)) if key.is_empty() || key.len() > 255 => {
                 Err(invalid("Idempotency-Key", "A key has 1 to 255 characters."))
             }
             (Err(made), _) => Err(made.clone()),
-            (Ok(act), Some(key)) => Ok((act.clone(), key.to_owned())),
+            (Ok(act), Some(key)) => Ok(Job {
+                act: act.clone(),
+                key: key.to_owned(),
+                fingerprint: fingerprint(&request),
+                reference: request.reference.clone(),
+                step: step.clone(),
+                request_id: request_id.to_owned(),
+                seq,
+            }),
         };
-        let (made, executed, replayed) = match checked {
-            Err(made) => (made, false, false),
-            Ok((act, key)) => match step.execute {
-                Some(Execute::Now(false)) => {
-                    (Made::error(503, "unavailable", "Nothing was done."), false, false)
-                }
-                Some(Execute::Later(Later::Later)) => {
-                    self.execute_later(act, key, &request, &step, &request_id);
-                    (Made::error(504, "timeout", "It takes longer."), false, false)
-                }
-                Some(Execute::Now(true)) | None => {
-                    self.execute(act, &key, &fingerprint(&request), &step, &request_id).await
-                }
-            },
+        let mut done = match (checked, step.execute) {
+            (Err(made), _) => Done::nothing(made),
+            (Ok(_), Some(Execute::Now(false))) => {
+                Done::nothing(Made::error(503, "unavailable", "Nothing was done."))
+            }
+            (Ok(job), Some(Execute::Later(Later::Later))) => self.execute_later(job),
+            (Ok(job), Some(Execute::Now(true)) | None) => self.execute(&job).await,
         };
-        let made = answer::replacement(&step.answer).unwrap_or(made);
-        self.answered(seq, executed, &answer::name(&step, &made)).await;
-        if executed && let Some(hide) = &step.lookup {
-            let time = Duration::from_millis(hide.not_found_for_ms);
-            self.provider.faults.hide(request.reference.as_deref().unwrap_or_default(), time);
+        if let Some(made) = answer::replacement(&step.answer) {
+            (done.made, done.replayed) = (made, false);
         }
-        if executed && step.webhook.mode.as_deref() == Some("before_response") {
-            self.wait_for_delivery(&request).await;
+        self.answered(seq, done.executed, &answer::name(&step, &done.made)).await;
+        if done.executed && step.webhook.mode == Some(Mode::BeforeResponse) {
+            self.wait_for_delivery(key).await;
         }
-        answer::deliver(&step, &made, &request_id, replayed).await
+        (step, done)
     }
 
     /// The script's step; where there is none, what the test token brings with its first request.
-    fn step_for(&self, request: &Request) -> Step {
+    async fn step_for(&self, request: &Request, seq: i64) -> Step {
         let key = request.key.as_deref();
-        let first = key.is_some_and(|key| self.provider.faults.is_first(key));
         let about = About {
             operation: request.operation,
             key,
             reference: request.reference.as_deref(),
             token: request.token.as_deref(),
         };
-        let scripted = self.provider.faults.next(&about);
-        let by_token = || request.token.as_deref().filter(|_| first).and_then(tokens::first_step);
-        scripted.or_else(by_token).unwrap_or_default()
-    }
-
-    /// Executes once per key: the same key gives the stored answer, other content is refused.
-    async fn execute(
-        &self,
-        act: Act,
-        key: &str,
-        fingerprint: &str,
-        step: &Step,
-        request_id: &str,
-    ) -> (Made, bool, bool) {
-        if !self.running.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned()) {
-            return (
-                Made::error(409, "idempotency_key_in_use", "This key is being executed."),
-                false,
-                false,
-            );
+        if let Some(step) = self.provider.faults.next(&about) {
+            return step;
         }
-        let done = self.execute_once(act, key, fingerprint, step, request_id).await;
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
-        done.unwrap_or_else(|reason| (broken(&reason), false, false))
-    }
-
-    async fn execute_once(
-        &self,
-        act: Act,
-        key: &str,
-        fingerprint: &str,
-        step: &Step,
-        request_id: &str,
-    ) -> sqlx::Result<(Made, bool, bool)> {
-        let provider = &self.provider;
-        let mut tx = provider.db.begin().await?;
-        let oldest = now_ms() - millis(provider.settings.key_window);
-        sqlx::query("delete from keys where created_at < ?").bind(oldest).execute(&mut *tx).await?;
-        let known = sqlx::query("select * from keys where idempotency_key = ?")
-            .bind(key)
-            .fetch_optional(&mut *tx)
-            .await?;
-        if let Some(row) = known {
-            if row.try_get::<String, _>("fingerprint")? != fingerprint {
-                return Ok((
-                    Made::error(
-                        422,
-                        "idempotency_mismatch",
-                        "This key was used for another request.",
-                    ),
-                    false,
-                    false,
-                ));
-            }
-            let status: i64 = row.try_get("status")?;
-            let made = Made {
-                status: u16::try_from(status).unwrap_or(500),
-                body: row.try_get("body")?,
-                content_type: row.try_get("content_type")?,
-            };
-            return Ok((made, false, true));
-        }
-        let asked = Asked { key, request_id, hook: &step.webhook };
-        let made = match act {
-            Act::Create(new) => ledger::create(provider, &mut tx, &new, &asked).await?,
-            Act::Cancel(id) => ledger::cancel(provider, &mut tx, &id, &asked).await?,
-            Act::Refund { of, reference, amount_minor, currency } => {
-                ledger::give_back(
-                    provider,
-                    &mut tx,
-                    &of,
-                    &reference,
-                    (amount_minor, &currency),
-                    &asked,
-                )
-                .await?
-            }
+        let Some(step) = request.token.as_deref().and_then(tokens::first_step) else {
+            return Step::default();
         };
-        let kept = if step.save { answer::replacement(&step.answer) } else { None };
-        let kept = kept.as_ref().unwrap_or(&made);
-        sqlx::query("insert into keys (idempotency_key, fingerprint, status, body, content_type, created_at) values (?, ?, ?, ?, ?, ?)")
-            .bind(key)
-            .bind(fingerprint)
-            .bind(i64::from(kept.status))
-            .bind(&kept.body)
-            .bind(&kept.content_type)
-            .bind(now_ms())
-            .execute(&mut *tx)
-            .await?;
-        tx.commit().await?;
-        Ok((made, true, false))
-    }
-
-    /// Executes after a while; the key counts as being executed from now on.
-    fn execute_later(
-        &self,
-        act: Act,
-        key: String,
-        request: &Request,
-        step: &Step,
-        request_id: &str,
-    ) {
-        let api = self.clone();
-        let (fingerprint, step, request_id) =
-            (fingerprint(request), step.clone(), request_id.to_owned());
-        if !self.running.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone()) {
-            return;
-        }
-        tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(step.execute_after_ms)).await;
-            let done = api.execute_once(act, &key, &fingerprint, &step, &request_id).await;
-            api.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
-            if let Err(reason) = done {
-                tracing::warn!(%reason, "a late execution did not happen");
-            }
-        });
+        let earlier: Result<i64, _> = sqlx::query_scalar(
+            "select count(*) from requests where key = ? and seq < ? and answered not in ('400', '401')",
+        )
+        .bind(key)
+        .bind(seq)
+        .fetch_one(&self.provider.db)
+        .await;
+        if earlier.is_ok_and(|count| count == 0) { step } else { Step::default() }
     }
 
     /// Waits until the event of this request was answered, within a bound.
-    async fn wait_for_delivery(&self, request: &Request) {
+    async fn wait_for_delivery(&self, key: Option<&str>) {
         self.provider.wake.notify_one();
         for _ in 0..200 {
             let open: Result<i64, _> = sqlx::query_scalar(
-                "select count(*) from deliveries join payments on payments.id = object
-                 where payments.idempotency_key = ? and done_at is null and tries = 0",
+                "select count(*) from deliveries join events on events.id = event
+                 where json_extract(events.body, '$.request.idempotency_key') = ?
+                 and done_at is null and due_at is not null and tries = 0",
             )
-            .bind(request.key.as_deref())
+            .bind(key)
             .fetch_one(&self.provider.db)
             .await;
             if open.is_ok_and(|open| open == 0) {
@@ -553,11 +390,7 @@ impl Api {
 
     async fn refuse(&self, seq: i64, request_id: &str) -> Response {
         self.answered(seq, false, "401").await;
-        answer::plain(
-            &Made::error(401, "unauthorized", "The API key is not valid."),
-            request_id,
-            false,
-        )
+        answer::plain(&unauthorized(), request_id, false)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the columns of one row")]
@@ -588,6 +421,18 @@ impl Api {
         seq.unwrap_or(0)
     }
 
+    /// Notes that a request was executed after it had been answered.
+    async fn executed(&self, seq: i64, executed: bool) {
+        let kept = sqlx::query("update requests set executed = ? where seq = ?")
+            .bind(executed)
+            .bind(seq)
+            .execute(&self.provider.db)
+            .await;
+        if let Err(reason) = kept {
+            tracing::warn!(%reason, "the request log missed an execution");
+        }
+    }
+
     async fn answered(&self, seq: i64, executed: bool, answered: &str) {
         let kept = sqlx::query("update requests set executed = ?, answered = ? where seq = ?")
             .bind(executed)
@@ -609,8 +454,16 @@ fn fingerprint(request: &Request) -> String {
     hex::encode(hash.finalize())
 }
 
-fn broken(reason: &sqlx::Error) -> Made {
-    tracing::warn!(%reason, "the database did not do what was asked");
+fn nothing_here() -> Made {
+    Made::error(404, "not_found", "There is nothing under this address.")
+}
+
+fn unauthorized() -> Made {
+    Made::error(401, "unauthorized", "The API key is not valid.")
+}
+
+fn broken(reason: &dyn std::fmt::Display) -> Made {
+    tracing::warn!(%reason, "the provider did not do what was asked");
     Made::error(500, "api_error", "Something broke here.")
 }
 

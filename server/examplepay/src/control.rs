@@ -15,7 +15,7 @@ use sqlx::{Column, Row, TypeInfo, ValueRef, sqlite::SqliteRow};
 
 use crate::{
     Provider, api,
-    faults::{Hook, Lookups, Script},
+    faults::{self, Hook, Lookups, Script},
     fresh,
     ledger::{self, Asked},
     now_ms, page,
@@ -49,7 +49,7 @@ fn bad(message: &str) -> Trouble {
 pub fn router(provider: Arc<Provider>) -> Router {
     Router::new()
         .route("/", get(overview))
-        .route("/control/faults", post(faults))
+        .route("/control/faults", post(add_faults))
         .route("/control/faults/clear", post(clear))
         .route("/control/lookups", post(lookups))
         .route("/control/outage", post(outage))
@@ -65,9 +65,9 @@ pub fn router(provider: Arc<Provider>) -> Router {
         .with_state(provider)
 }
 
-async fn faults(State(provider): Shared, Json(script): Json<Script>) -> Answer {
-    if script.steps.is_empty() {
-        return Err(bad("a script needs at least one step"));
+async fn add_faults(State(provider): Shared, Json(script): Json<Script>) -> Answer {
+    if let Some(trouble) = script.trouble() {
+        return Err(bad(&trouble));
     }
     Ok(Json(json!({"id": provider.faults.add(script)})))
 }
@@ -214,10 +214,13 @@ async fn turn(
         return Err(bad("status is succeeded, declined, canceled or processing"));
     }
     let mut tx = provider.db.begin().await?;
-    if ledger::payment(&provider, &mut tx, &id).await?.is_none() {
-        return Err(bad("there is no such payment"));
+    let before = ledger::payment(&provider, &mut tx, &id)
+        .await?
+        .ok_or_else(|| bad("there is no such payment"))?;
+    if before["status"] == "succeeded" && body.status != "succeeded" {
+        return Err(bad("its money is in the ledger: refund it instead"));
     }
-    let hook = Hook { mode: body.silent.then(|| "never".to_owned()), ..Hook::default() };
+    let hook = Hook { mode: body.silent.then_some(faults::Mode::Never), ..Hook::default() };
     let asked = Asked { key: "", request_id: "req_control", hook: &hook };
     let object = ledger::turn(&provider, &mut tx, &id, &body.status, &asked).await?;
     tx.commit().await?;
@@ -279,7 +282,7 @@ async fn effects(State(provider): Shared, Query(find): Query<Find>) -> Answer {
 
 async fn requests(State(provider): Shared, Query(find): Query<Find>) -> Answer {
     let rows = sqlx::query(
-        "select * from requests where (?1 is null or key = ?1) and (?2 is null or path = ?2) order by seq",
+        "select *, reference as body_reference from requests where (?1 is null or key = ?1) and (?2 is null or path = ?2) order by seq",
     )
     .bind(&find.key)
     .bind(&find.path)

@@ -1,7 +1,7 @@
 //! Fault scripts: what goes wrong, request by request. Kept in memory, gone with a restart.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -76,20 +76,55 @@ pub enum Reply {
     },
 }
 
+/// When an event comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// After the usual delay.
+    #[default]
+    Normal,
+    /// Before the request is answered.
+    BeforeResponse,
+    /// Not at all.
+    Never,
+    /// After `delay_ms`.
+    Delayed,
+    /// `copies` times.
+    Copies,
+}
+
+/// What an event says wrongly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wrong {
+    /// One more than was taken.
+    Amount,
+    /// Another currency.
+    Currency,
+    /// Signed with another secret.
+    Signature,
+    /// Somebody else's reference.
+    Reference,
+    /// Somebody else's account.
+    Account,
+    /// Live, where everything is a test.
+    Livemode,
+}
+
 /// What happens to the event of an effect.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Hook {
-    /// `normal`, `before_response`, `never`, `delayed`, `copies`.
-    pub mode: Option<String>,
+    /// When it comes.
+    pub mode: Option<Mode>,
     /// With `delayed`: how long.
     pub delay_ms: Option<u64>,
     /// With `copies`: how many.
     pub copies: Option<u32>,
     /// Comes only after the object's next event.
     pub reverse: bool,
-    /// `amount`, `currency`, `signature`, `reference`, `account`, `livemode`.
-    pub wrong: Option<String>,
+    /// What is wrong about it.
+    pub wrong: Option<Wrong>,
 }
 
 /// What lookups of the object say for a while.
@@ -120,6 +155,29 @@ pub struct Step {
     pub lookup: Option<Hide>,
 }
 
+/// The endpoints that a script can name.
+const OPERATIONS: [&str; 8] = [
+    "create_payment",
+    "get_payment",
+    "find_payment",
+    "cancel_payment",
+    "create_refund",
+    "get_refund",
+    "find_refund",
+    "any",
+];
+
+/// What happens when all steps are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum After {
+    /// Nothing special any more.
+    #[default]
+    Normal,
+    /// The last step again and again.
+    RepeatLast,
+}
+
 /// A script, as the control API takes it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -129,9 +187,22 @@ pub struct Script {
     pub matches: Match,
     /// One step a request, in order.
     pub steps: Vec<Step>,
-    /// `normal` or `repeat_last`.
+    /// And then.
     #[serde(default)]
-    pub after_steps: Option<String>,
+    pub after_steps: After,
+}
+
+impl Script {
+    /// What is wrong with it, for the person who wrote it.
+    pub fn trouble(&self) -> Option<String> {
+        let operation = self.matches.operation.as_deref();
+        if self.steps.is_empty() {
+            return Some("a script needs at least one step".to_owned());
+        }
+        operation
+            .filter(|name| !OPERATIONS.contains(name))
+            .map(|_| format!("operation is one of {}", OPERATIONS.join(", ")))
+    }
 }
 
 /// What is known of a request when its script is looked for.
@@ -164,7 +235,6 @@ struct Inner {
     next_id: u64,
     lookups: Option<Lookups>,
     hidden: Vec<(String, Instant)>,
-    tokens_seen: HashSet<String>,
 }
 
 /// All scripts.
@@ -205,16 +275,11 @@ impl Faults {
                 *used += 1;
                 return Some(step.clone());
             }
-            if script.after_steps.as_deref() == Some("repeat_last") {
+            if script.after_steps == After::RepeatLast {
                 return script.steps.last().cloned();
             }
         }
         None
-    }
-
-    /// Whether this is the first request with this key; a test token's fault is for that one.
-    pub fn is_first(&self, key: &str) -> bool {
-        self.lock().tokens_seen.insert(key.to_owned())
     }
 
     /// How lookups answer from now on; `None` truthfully.

@@ -1,11 +1,11 @@
 //! Objects, keys and the ledger of effects. Whatever happens to money is one transaction here.
 
-use std::{sync::Arc, time::Duration};
+mod settle;
 
 use serde_json::{Value, json};
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
-use tokio_util::sync::CancellationToken;
 
+pub use self::settle::settle;
 use crate::{Provider, faults::Hook, fresh, millis, now_ms, tokens::Card, webhooks};
 
 /// The tables. Times are milliseconds since 1970.
@@ -430,87 +430,4 @@ async fn effect(
     .execute(db)
     .await?;
     Ok(())
-}
-
-/// Finishes what takes a while: payments in processing, refunds that turn later.
-pub async fn settle(provider: Arc<Provider>, stop: CancellationToken) {
-    while !stop.is_cancelled() {
-        if let Err(reason) = settle_due(&provider).await {
-            tracing::warn!(%reason, "what is due was not settled; it is tried again");
-        }
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = tokio::time::sleep(Duration::from_millis(50)) => {}
-        }
-    }
-}
-
-async fn settle_due(provider: &Provider) -> sqlx::Result<()> {
-    let mut tx = provider.db.begin().await?;
-    let now = now_ms();
-    let hook = Hook::default();
-    let payments = sqlx::query("select id, due_status, idempotency_key, request_id from payments where due_at <= ? and status = 'processing'")
-        .bind(now)
-        .fetch_all(&mut *tx)
-        .await?;
-    for row in payments {
-        let (id, status): (String, String) = (row.try_get("id")?, row.try_get("due_status")?);
-        let (key, request_id): (String, String) =
-            (row.try_get("idempotency_key")?, row.try_get("request_id")?);
-        turn(
-            provider,
-            &mut tx,
-            &id,
-            &status,
-            &Asked { key: &key, request_id: &request_id, hook: &hook },
-        )
-        .await?;
-    }
-    let refunds = sqlx::query("select * from refunds where due_at <= ?")
-        .bind(now)
-        .fetch_all(&mut *tx)
-        .await?;
-    for row in refunds {
-        let (id, status, before): (String, String, String) =
-            (row.try_get("id")?, row.try_get("due_status")?, row.try_get("status")?);
-        let (of, reference, currency): (String, String, String) =
-            (row.try_get("payment")?, row.try_get("reference")?, row.try_get("currency")?);
-        let (key, request_id): (String, String) =
-            (row.try_get("idempotency_key")?, row.try_get("request_id")?);
-        let amount: i64 = row.try_get("amount_minor")?;
-        let code = (status == "failed").then_some("account_closed");
-        sqlx::query("update refunds set status = ?, failure_code = ?, due_at = null, updated_at = ? where id = ?")
-            .bind(&status)
-            .bind(code)
-            .bind(now)
-            .bind(&id)
-            .execute(&mut *tx)
-            .await?;
-        match (before.as_str(), status.as_str()) {
-            ("pending", "succeeded") => {
-                effect(&mut tx, ("refund", &of, Some(&id)), &reference, (-amount, &currency), &key)
-                    .await?;
-            }
-            ("succeeded", "failed") => {
-                effect(
-                    &mut tx,
-                    ("refund_reversal", &of, Some(&id)),
-                    &reference,
-                    (amount, &currency),
-                    &key,
-                )
-                .await?;
-            }
-            _ => {}
-        }
-        let object = refund(provider, &mut tx, &id).await?.unwrap_or_default();
-        webhooks::emit(
-            provider,
-            &mut tx,
-            &object,
-            &Asked { key: &key, request_id: &request_id, hook: &hook },
-        )
-        .await?;
-    }
-    tx.commit().await
 }

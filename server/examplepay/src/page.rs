@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Form, Router,
     extract::{Path, State},
-    http::StatusCode,
+    http::{HeaderValue, StatusCode},
     response::{Html, IntoResponse, Redirect, Response},
     routing::get,
 };
@@ -35,7 +35,21 @@ button.main{background:var(--accent);color:var(--on);border-color:var(--accent);
 
 /// The routes.
 pub fn router(provider: Arc<Provider>) -> Router {
-    Router::new().route("/confirm/{id}", get(show).post(decide)).with_state(provider)
+    Router::new()
+        .route("/confirm/{id}", get(show).post(decide))
+        .layer(axum::middleware::map_response(guarded))
+        .with_state(provider)
+}
+
+/// Nobody frames or keeps these pages, and no script runs in them.
+async fn guarded(mut answer: Response) -> Response {
+    let policy =
+        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
+    let headers = answer.headers_mut();
+    headers.insert("content-security-policy", HeaderValue::from_static(policy));
+    headers.insert("cache-control", HeaderValue::from_static("no-store"));
+    headers.insert("referrer-policy", HeaderValue::from_static("no-referrer"));
+    answer
 }
 
 /// A page around some content.
@@ -213,6 +227,14 @@ async fn decide(
         Ok(None) => return gone(),
         Err(reason) => return broken(&reason),
     };
+    // A second click on the same button gets where the first one went.
+    let same = matches!(
+        (decision.act.as_str(), waiting.status.as_str()),
+        ("approve" | "pay", "succeeded") | ("decline", "declined")
+    );
+    if same {
+        return back(&waiting, &id);
+    }
     if waiting.status != "requires_action" || waiting.expired {
         return (StatusCode::CONFLICT, Html(page_of(&waiting, &id, None))).into_response();
     }
@@ -233,10 +255,7 @@ async fn decide(
         _ => return again(&waiting, &id, "Check the card number."),
     };
     match turn(&provider, &id, status).await {
-        Ok(true) => {
-            let sep = if waiting.return_url.contains('?') { '&' } else { '?' };
-            Redirect::to(&format!("{}{sep}payment={id}", waiting.return_url)).into_response()
-        }
+        Ok(true) => back(&waiting, &id),
         Ok(false) => match find(&provider, &id).await {
             Ok(Some(now)) => (StatusCode::CONFLICT, Html(page_of(&now, &id, None))).into_response(),
             Ok(None) => gone(),
@@ -244,6 +263,11 @@ async fn decide(
         },
         Err(reason) => broken(&reason),
     }
+}
+
+fn back(waiting: &Waiting, id: &str) -> Response {
+    let sep = if waiting.return_url.contains('?') { '&' } else { '?' };
+    Redirect::to(&format!("{}{sep}payment={id}", waiting.return_url)).into_response()
 }
 
 fn again(waiting: &Waiting, id: &str, note: &str) -> Response {

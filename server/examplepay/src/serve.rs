@@ -116,7 +116,7 @@ pub async fn control(listener: TcpListener, router: Router, stop: CancellationTo
             () = stop.cancelled() => break,
             accepted = listener.accept() => {
                 if let Ok((stream, _)) = accepted {
-                    tasks.spawn(connection(stream, router.clone(), stop.clone()));
+                    tasks.spawn(connection(stream, router.clone(), None, stop.clone()));
                 }
             }
         }
@@ -158,7 +158,8 @@ pub async fn api(
                     tasks.spawn(hang(stream, Arc::clone(&provider), stop.clone()));
                 }
                 Some((stream, _)) => {
-                    tasks.spawn(connection(stream, router.clone(), stop.clone()));
+                    let door = Some(Arc::clone(&provider));
+                    tasks.spawn(connection(stream, router.clone(), door, stop.clone()));
                 }
                 None => {}
             },
@@ -176,11 +177,26 @@ async fn hang(stream: TcpStream, provider: Arc<Provider>, stop: CancellationToke
     drop(stream);
 }
 
-async fn connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+/// Serves one connection. An outage begins for kept-alive connections too.
+async fn connection(
+    stream: TcpStream,
+    router: Router,
+    door: Option<Arc<Provider>>,
+    stop: CancellationToken,
+) {
     let service =
         hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-            let router = router.clone();
+            let (router, door) = (router.clone(), door.clone());
             async move {
+                if let Some(provider) = door {
+                    let met = provider.door.now().0;
+                    while provider.door.now().0 == Mode::Hang {
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    }
+                    if met != Mode::Open {
+                        return Err(CutShort);
+                    }
+                }
                 let answer: Result<Response, Infallible> =
                     router.oneshot(Request::map(request, Body::new)).await;
                 match answer {

@@ -8,7 +8,13 @@ use sha2::Sha256;
 use sqlx::{Row, SqliteConnection};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Provider, fresh, ledger::Asked, millis, now_ms};
+use crate::{
+    Provider,
+    faults::{Mode, Wrong},
+    fresh,
+    ledger::Asked,
+    millis, now_ms,
+};
 
 /// How long an event is delivered before it is given up.
 const GIVE_UP: Duration = Duration::from_secs(3 * 24 * 3600);
@@ -48,10 +54,10 @@ pub async fn emit(
     asked: &Asked<'_>,
 ) -> sqlx::Result<()> {
     let hook = asked.hook;
-    let mode = hook.mode.as_deref().unwrap_or("normal");
+    let mode = hook.mode.unwrap_or_default();
     let kind = format!("{}.{}", word(object, "object"), word(object, "status"));
     let mut shown = object.clone();
-    let wrong = hook.wrong.as_deref();
+    let wrong = hook.wrong;
     distort(&mut shown, wrong);
     let body = event(&fresh("evt"), &kind, &provider.settings.account, &shown, asked);
     let id = word(&body, "id").to_owned();
@@ -66,16 +72,18 @@ pub async fn emit(
         .bind(now)
         .execute(&mut *db)
         .await?;
-    let dropped = mode == "never" || provider.door.webhooks_dropped();
+    let dropped = mode == Mode::Never || provider.door.webhooks_dropped();
     if dropped || provider.settings.webhook_url.is_none() {
         return Ok(());
     }
     let wait = match mode {
-        "before_response" => 0,
-        "delayed" => i64::try_from(hook.delay_ms.unwrap_or(0)).unwrap_or(i64::MAX),
-        _ => hook.delay_ms.map_or(millis(provider.settings.webhook_delay), |ms| {
-            i64::try_from(ms).unwrap_or(i64::MAX)
-        }),
+        Mode::BeforeResponse => 0,
+        Mode::Delayed => i64::try_from(hook.delay_ms.unwrap_or(0)).unwrap_or(i64::MAX),
+        Mode::Normal | Mode::Never | Mode::Copies => {
+            hook.delay_ms.map_or(millis(provider.settings.webhook_delay), |ms| {
+                i64::try_from(ms).unwrap_or(i64::MAX)
+            })
+        }
     };
     // Events that were told to come after the next one come after this one.
     sqlx::query(
@@ -86,8 +94,8 @@ pub async fn emit(
     .execute(&mut *db)
     .await?;
     let due = (!hook.reverse).then(|| now.saturating_add(wait));
-    let signature = if wrong == Some("signature") { "bad" } else { "good" };
-    let copies = if mode == "copies" { hook.copies.unwrap_or(2) } else { 1 };
+    let signature = if wrong == Some(Wrong::Signature) { "bad" } else { "good" };
+    let copies = if mode == Mode::Copies { hook.copies.unwrap_or(2) } else { 1 };
     for _ in 0..copies {
         sqlx::query("insert into deliveries (event, object, body, signature, due_at) values (?, ?, ?, ?, ?)")
             .bind(&id)
@@ -111,16 +119,16 @@ pub fn event(id: &str, kind: &str, account: &str, object: &Value, asked: &Asked<
     })
 }
 
-fn distort(object: &mut Value, wrong: Option<&str>) {
+fn distort(object: &mut Value, wrong: Option<Wrong>) {
     match wrong {
-        Some("amount") => {
+        Some(Wrong::Amount) => {
             object["amount_minor"] = json!(object["amount_minor"].as_i64().unwrap_or(0) + 1)
         }
-        Some("currency") => object["currency"] = json!("XTS"),
-        Some("reference") => object["reference"] = json!("somebody-elses"),
-        Some("account") => object["account"] = json!("acct_somebody_else"),
-        Some("livemode") => object["livemode"] = json!(true),
-        Some(_) | None => {}
+        Some(Wrong::Currency) => object["currency"] = json!("XTS"),
+        Some(Wrong::Reference) => object["reference"] = json!("somebody-elses"),
+        Some(Wrong::Account) => object["account"] = json!("acct_somebody_else"),
+        Some(Wrong::Livemode) => object["livemode"] = json!(true),
+        Some(Wrong::Signature) | None => {}
     }
 }
 
@@ -148,7 +156,12 @@ pub async fn deliver(provider: Arc<Provider>, stop: CancellationToken) {
         } else {
             Vec::new()
         };
-        futures::future::join_all(due.into_iter().map(|it| attempt(&provider, it))).await;
+        let attempts = futures::future::join_all(due.into_iter().map(|it| attempt(&provider, it)));
+        // A receiver that never answers does not keep the provider from stopping.
+        tokio::select! {
+            () = stop.cancelled() => break,
+            _made = attempts => {}
+        }
         tokio::select! {
             () = stop.cancelled() => {}
             () = provider.wake.notified() => {}
