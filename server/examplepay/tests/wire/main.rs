@@ -1,5 +1,7 @@
 //! The provider over real connections: what a client sees, and what the ledger says happened.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 mod effects;
 mod faults;
 mod harness;
