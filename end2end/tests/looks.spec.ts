@@ -20,11 +20,13 @@ async function inspect(page: Page, name: string) {
     await page.setViewportSize({ width, height: 900 });
     for (const colorScheme of THEMES) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      // A colour on its way from one theme to the other is neither.
+      await page.evaluate(() => Promise.allSettled(document.getAnimations().filter((it) => it instanceof CSSTransition).map((it) => it.finished)));
       const where = `${name} at ${width} px, ${colorScheme}`;
       const broken = await page.evaluate(() => {
         const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
         const clipped = [...document.querySelectorAll<HTMLElement>("a, button, h1, h2, h3, p, dt, dd, th, td, label, li")]
-          .filter((it) => it.offsetParent && it.scrollWidth > it.clientWidth + 1 && getComputedStyle(it).overflowX !== "visible")
+          .filter((it) => it.offsetParent && !it.closest(".visually-hidden") && it.scrollWidth > it.clientWidth + 1 && getComputedStyle(it).overflowX !== "visible")
           .map((it) => it.outerHTML.slice(0, 120));
         const outside = [...document.querySelectorAll<HTMLElement>("main *")]
           .filter((it) => it.offsetParent && !it.closest(".visually-hidden, svg") && it.getBoundingClientRect().right > innerWidth + 1)
@@ -58,7 +60,7 @@ test("the pages", async ({ page }) => {
 });
 
 const STATES: [name: string, token: string, state: string, before?: (world: World) => Promise<unknown>][] = [
-  ["sending", "tok_visa", "requested", (world) => world.tell("faults", { match: { operation: "create_payment" }, steps: [{ delay_ms: 5500 }] })],
+  ["sending", "tok_visa", "requested", (world) => world.tell("faults", { match: { operation: "create_payment" }, steps: [{ delay_ms: 5500, webhook: { mode: "never" } }] })],
   ["resending", "tok_visa", "retry_scheduled", (world) => world.tell("outage", { mode: "refuse", for_ms: 60_000 })],
   ["checking", "tok_processing", "pending_confirmation"],
   ["confirm", "tok_3ds", "requires_action"],

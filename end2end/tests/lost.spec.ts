@@ -57,7 +57,7 @@ test("the provider's answer is lost after it charged: checking, then the receipt
   await expect(shop.panel).toContainText("safe to close this page");
   await expectNoControl(page, "pending_confirmation");
   await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1, amount: 2990 });
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Thank you. Your order is paid");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(/Your order is paid/);
   await expect(page.getByRole("heading", { name: "Receipt" })).toBeVisible();
   await expect(page).toHaveTitle(/Your order is paid/);
   expect(await world.sends(checkout)).toHaveLength(1);
@@ -75,7 +75,7 @@ test("after a webhook's commit the page shows the receipt without a reload", asy
   await until("the webhook's commit", () => world.payments(checkout)[0].state === "succeeded");
   await expect(shop.panel).toHaveAttribute("data-state", "succeeded", { timeout: 10_000 });
   expect(await page.evaluate(() => (window as any).marked)).toBe(true);
-  await expect(page.locator("[data-spoken]")).toHaveText("Thank you. Your order is paid");
+  await expect(page.locator("[data-spoken]")).toContainText("Your order is paid");
   await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
 });
 
@@ -118,12 +118,13 @@ test("offline the page says so, and online again it knows", async ({ page, conte
   await expect.poll(() => page.evaluate(() => document.querySelector("[data-offline]")?.hasAttribute("hidden"))).toBe(true);
   await context.setOffline(true);
   world.proxy.cut(false);
-  await expect(page.getByText("You are offline. Your payment is not affected.")).toBeVisible();
+  await expect(page.locator("[data-offline]")).toHaveText("You are offline. Your payment is not affected.");
+  await expect(page.locator("[data-offline]")).toBeVisible();
   await expectNoControl(page, "pending_confirmation");
   await world.tell("webhooks/mode", { mode: "normal" });
   await until("the webhook's commit", () => world.payments(checkout)[0].state === "succeeded");
   world.proxy.letIn();
   await context.setOffline(false);
-  await expect(page.getByText("You are offline.")).toBeHidden();
+  await expect(page.locator("[data-offline]")).toBeHidden();
   await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
 });
