@@ -21,7 +21,7 @@ async function inspect(page: Page, name: string) {
     for (const colorScheme of THEMES) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       // A colour on its way from one theme to the other is neither.
-      await page.evaluate(() => Promise.allSettled(document.getAnimations().filter((it) => it instanceof CSSTransition).map((it) => it.finished)));
+      await page.waitForFunction(() => !document.getAnimations().some((it) => it instanceof CSSTransition && it.playState === "running"), undefined, { timeout: 5_000 });
       const where = `${name} at ${width} px, ${colorScheme}`;
       const broken = await page.evaluate(() => {
         const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;

@@ -1,6 +1,6 @@
 //! The provider over real HTTP: what it promises, and what its faults really do.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use std::{
     sync::{Arc, Mutex},
