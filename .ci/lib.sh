@@ -2,6 +2,7 @@
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'payonce: %s\n' "$*" >&2; exit 1; }
+want() { command -v "$1" >/dev/null 2>&1 || { printf 'payonce: %s is missing: %s\n' "$1" "$2" >&2; missing=1; }; }
 need() { command -v "$1" >/dev/null 2>&1 || die "$1 is missing: $2"; }
 
 # The project's own tools stand before those of the machine.

@@ -15,42 +15,72 @@ if ! : 2>/dev/null >"$data/.probe"; then
 fi
 rm -f "$data/.probe"
 
+# Told before minutes are spent on building; without curl the programs tell it when they start.
+free() {
+  code=0
+  curl --silent --max-time 2 --output /dev/null "http://$1" 2>/dev/null || code=$?
+  case $code in
+    0 | 1 | 52 | 56) die "something listens on $1 already: stop it, or set $2 to another address, such as 127.0.0.1:$3" ;;
+  esac
+}
+free "$shop_addr" PAYONCE_ADDR 3100
+free "$pay_addr" EXAMPLEPAY_ADDR 4110
+free "$control_addr" EXAMPLEPAY_CONTROL_ADDR 4111
+
 sh .ci/setup.sh build
 sh .ci/build.sh
 
-say "Starting."
-EXAMPLEPAY_ADDR=$pay_addr EXAMPLEPAY_CONTROL_ADDR=$control_addr EXAMPLEPAY_DB=${EXAMPLEPAY_DB:-$data/examplepay.db} \
-  EXAMPLEPAY_API_KEY=${EXAMPLEPAY_API_KEY:-sk_test_payonce} EXAMPLEPAY_WEBHOOK_SECRET=${EXAMPLEPAY_WEBHOOK_SECRET:-whsec_payonce} \
-  EXAMPLEPAY_WEBHOOK_URL=${EXAMPLEPAY_WEBHOOK_URL:-http://$shop_addr/webhooks/examplepay} \
-  EXAMPLEPAY_WEBHOOK_DELAY_MS=${EXAMPLEPAY_WEBHOOK_DELAY_MS:-15000} RUST_LOG=${RUST_LOG:-warn} \
-  target/debug/examplepay &
-pay=$!
-PAYONCE_ADDR=$shop_addr PAYONCE_DATABASE=${PAYONCE_DATABASE:-$data/payonce.db} \
-  PAYONCE_EXAMPLEPAY_URL=${PAYONCE_EXAMPLEPAY_URL:-http://$pay_addr} \
-  PAYONCE_EXAMPLEPAY_API_KEY=${EXAMPLEPAY_API_KEY:-sk_test_payonce} \
-  PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET=${EXAMPLEPAY_WEBHOOK_SECRET:-whsec_payonce} \
-  target/debug/payonce &
-shop=$!
-
 # Both stop together: by Ctrl-C, by a signal to this script, or when one of them ends.
+pay='' shop=''
 stop() {
   trap '' INT TERM HUP
-  kill -TERM "$shop" "$pay" 2>/dev/null || true
-  wait "$shop" 2>/dev/null || true
-  wait "$pay" 2>/dev/null || true
+  for pid in $shop $pay; do kill -TERM "$pid" 2>/dev/null || true; done
+  for pid in $shop $pay; do wait "$pid" 2>/dev/null || true; done
+  rm -f "$data/.examplepay" "$data/.payonce"
 }
 trap 'stop; say "Stopped."; exit 0' INT
 trap 'stop; say "Stopped."; exit 143' TERM HUP
 
-say "The shop:     http://$shop_addr"
-say "ExamplePay:   http://$control_addr  (its ledger and requests)"
+# A moment that a signal may cut short.
+moment() { sleep "$1" & wait $! || true; }
+
+# ended <name> <pid>: tells with what status it ended, and stops the other one.
+ended() {
+  code=0
+  wait "$2" || code=$?
+  stop
+  die "$1 ended by itself with status $code; nothing is left running. The lines above say why."
+}
+
+# until_ready <name> <pid> <file>: a program's first words are that it is ready.
+until_ready() {
+  until grep -q "^$1 is ready at" "$3"; do
+    kill -0 "$2" 2>/dev/null || ended "$1" "$2"
+    moment 0.2
+  done
+}
+
+say "Starting."
+EXAMPLEPAY_ADDR=$pay_addr EXAMPLEPAY_CONTROL_ADDR=$control_addr EXAMPLEPAY_DB=${EXAMPLEPAY_DB:-$data/examplepay.db} \
+  EXAMPLEPAY_API_KEY=${EXAMPLEPAY_API_KEY:-sk_test_payonce} EXAMPLEPAY_WEBHOOK_SECRET=${EXAMPLEPAY_WEBHOOK_SECRET:-whsec_payonce} \
+  EXAMPLEPAY_ACCOUNT=${EXAMPLEPAY_ACCOUNT:-acct_payonce} \
+  EXAMPLEPAY_WEBHOOK_URL=${EXAMPLEPAY_WEBHOOK_URL:-http://$shop_addr/webhooks/examplepay} \
+  EXAMPLEPAY_WEBHOOK_DELAY_MS=${EXAMPLEPAY_WEBHOOK_DELAY_MS:-15000} RUST_LOG=${RUST_LOG:-warn} \
+  target/debug/examplepay >"$data/.examplepay" &
+pay=$!
+until_ready ExamplePay "$pay" "$data/.examplepay"
+PAYONCE_ADDR=$shop_addr PAYONCE_DATABASE=${PAYONCE_DATABASE:-$data/payonce.db} \
+  PAYONCE_EXAMPLEPAY_URL=${PAYONCE_EXAMPLEPAY_URL:-http://$pay_addr} \
+  PAYONCE_EXAMPLEPAY_API_KEY=${EXAMPLEPAY_API_KEY:-sk_test_payonce} \
+  PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET=${EXAMPLEPAY_WEBHOOK_SECRET:-whsec_payonce} \
+  PAYONCE_EXAMPLEPAY_ACCOUNT=${EXAMPLEPAY_ACCOUNT:-acct_payonce} \
+  target/debug/payonce >"$data/.payonce" &
+shop=$!
+until_ready Payonce "$shop" "$data/.payonce"
+
+say ""
+say "The shop:    $(sed -n 's/^Payonce is ready at //p' "$data/.payonce")"
+say "ExamplePay:  http://$control_addr  (its ledger and requests)"
 say "Ctrl-C stops both."
-while kill -0 "$shop" 2>/dev/null && kill -0 "$pay" 2>/dev/null; do
-  sleep 1 &
-  wait $! || true
-done
-if kill -0 "$pay" 2>/dev/null; then gone="The shop" pid=$shop; else gone="ExamplePay" pid=$pay; fi
-code=0
-wait "$pid" || code=$?
-stop
-die "$gone ended by itself with status $code; the other one was stopped. Its last lines above say why."
+while kill -0 "$shop" 2>/dev/null && kill -0 "$pay" 2>/dev/null; do moment 1; done
+if kill -0 "$pay" 2>/dev/null; then ended "The shop" "$shop"; else ended ExamplePay "$pay"; fi

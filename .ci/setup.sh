@@ -5,10 +5,16 @@ set -eu
 cd "$(dirname "$0")/.."
 . .ci/lib.sh
 
-need rustup "install it from https://rustup.rs and open a new shell"
-need cargo "install Rust with rustup: rustup toolchain install stable"
-need cc "install a C compiler: 'apt install build-essential' on Debian, 'xcode-select --install' on macOS"
-need git "install git"
+missing=0
+want rustup "install it from https://rustup.rs and open a new shell"
+want cargo "install Rust with rustup: rustup toolchain install stable"
+want cc "install a C compiler: 'apt install build-essential' on Debian, 'xcode-select --install' on macOS"
+want git "install git"
+if [ "${1:-build}" = test ]; then
+  want node "install Node.js 20 or newer, from https://nodejs.org or your system's packages"
+  want npm "it comes with Node.js"
+fi
+[ $missing = 0 ] || exit 1
 
 # The set-up of a toolchain is told by rustup itself, whatever its version of the list.
 if ! rustup target list --installed 2>/dev/null | grep -q '^wasm32-unknown-unknown$'; then
@@ -16,7 +22,8 @@ if ! rustup target list --installed 2>/dev/null | grep -q '^wasm32-unknown-unkno
   rustup target add wasm32-unknown-unknown || die "the wasm target could not be added: see the lines above"
 fi
 for component in rustfmt clippy; do
-  rustup component list --installed 2>/dev/null | grep -q "^$component" || rustup component add "$component"
+  rustup component list --installed 2>/dev/null | grep -q "^$component" ||
+    rustup component add "$component" || die "$component could not be added to Rust: see the lines above"
 done
 
 # install <crate> <version> <program> <usual time> [options of cargo install]
@@ -41,12 +48,16 @@ install cargo-leptos 0.3.10 cargo-leptos "6 minutes" --locked --features no_down
 
 [ "${1:-build}" = test ] || exit 0
 
-need node "install Node.js 20 or newer, from https://nodejs.org or your system's packages"
-need npm "it comes with Node.js"
 node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)' ||
   die "Node.js $(node --version) is too old: version 20 or newer is needed"
-# npm writes this file last, so it is there only after a whole installation.
-if [ ! -f end2end/node_modules/.package-lock.json ] || [ end2end/package-lock.json -nt end2end/node_modules/.package-lock.json ]; then
+# npm writes its own list last, so it is there only after a whole installation; the database
+# reader is built for one version of Node, so it is tried.
+packages_work() {
+  [ -f end2end/node_modules/.package-lock.json ] &&
+    [ ! end2end/package-lock.json -nt end2end/node_modules/.package-lock.json ] &&
+    (cd end2end && node -e 'new (require("better-sqlite3"))(":memory:")') 2>/dev/null
+}
+if ! packages_work; then
   say "Installing the browser tests' packages with npm (usually half a minute)."
   (cd end2end && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund --loglevel=error) || die "npm could not install the packages: see the lines above"
   touch end2end/node_modules/.package-lock.json
@@ -60,8 +71,8 @@ if ! find_chromium >/dev/null; then
   fi
   say "Installing Chromium with apt (usually a minute)."
   log=$(mktemp)
-  { $sudo apt-get install -y --no-install-recommends chromium >"$log" 2>&1 ||
-    { $sudo apt-get update >"$log" 2>&1 && $sudo apt-get install -y --no-install-recommends chromium >"$log" 2>&1; }; } ||
+  { $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium >"$log" 2>&1 ||
+    { $sudo apt-get update >"$log" 2>&1 && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium >"$log" 2>&1; }; } ||
     { tail -n 5 "$log" >&2; die "Chromium could not be installed: install it by hand, or set CHROMIUM to its path"; }
   rm -f "$log"
 fi
