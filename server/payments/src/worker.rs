@@ -219,6 +219,9 @@ impl Worker {
             return Ok(None);
         }
         if let Some(at) = self.capped(&loaded, true, now) {
+            // The cap must not hide the end of the time.
+            let end = loaded.snapshot.deadline_at;
+            let at = if end > now { at.min(end) } else { at };
             self.postpone(work, loaded, Some(at), now).await?;
             return Ok(None);
         }
