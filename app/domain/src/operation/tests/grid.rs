@@ -134,5 +134,8 @@ fn the_grid_of_states_and_evidence_is_the_one_the_readme_shows() {
 #[test]
 fn the_readme_shows_this_very_grid() {
     let readme = include_str!("../../../../../README.md");
-    assert!(readme.contains(printed().trim()), "put operation/grid.md between the marks of README.md");
+    assert!(
+        readme.contains(printed().trim()),
+        "put operation/grid.md between the marks of README.md"
+    );
 }
