@@ -20,8 +20,10 @@ struct Inner {
     /// The panel as it was told; what the browser makes of it may be spelled differently.
     html: Option<String>,
     source: Option<EventSource>,
-    /// Counts the polling loops; only the newest goes on.
-    poll: u32,
+    /// The page was left, and may come back.
+    left: bool,
+    /// Whether a loop asks; it goes on while there is no stream, however often that breaks.
+    asking: bool,
     /// Whether the stream is open, so that polling is not needed.
     streaming: bool,
 }
@@ -47,7 +49,8 @@ pub fn start(root: &Element, path: String, sequence: i64, settled: bool, heading
         heading,
         html: None,
         source: None,
-        poll: 0,
+        left: false,
+        asking: false,
         streaming: false,
     };
     let follower = Follower { inner: Rc::new(RefCell::new(inner)), poster };
@@ -63,6 +66,7 @@ impl Follower {
     /// Opens the stream; until it is open, and whenever it is lost, asks.
     fn open(&self) {
         self.close();
+        self.inner.borrow_mut().left = false;
         if self.is_settled() {
             return;
         }
@@ -117,26 +121,23 @@ impl Follower {
             source.close();
         }
         inner.streaming = false;
-        inner.poll = inner.poll.wrapping_add(1);
     }
 
     /// Asks every 2 s, after a minute every 10 s, until the stream is open again.
     fn ask_for_a_while(&self) {
-        let turn = {
-            let mut inner = self.inner.borrow_mut();
-            inner.poll = inner.poll.wrapping_add(1);
-            inner.poll
-        };
+        if std::mem::replace(&mut self.inner.borrow_mut().asking, true) {
+            return;
+        }
         let follower = self.clone();
         leptos::task::spawn_local(async move {
             for round in 0_u32.. {
                 browser::sleep(Duration::from_secs(if round < 30 { 2 } else { 10 })).await;
-                let over = {
-                    let inner = follower.inner.borrow();
-                    inner.poll != turn || inner.streaming || inner.settled
-                };
-                if over {
-                    return;
+                {
+                    let mut inner = follower.inner.borrow_mut();
+                    inner.asking = !(inner.left || inner.streaming || inner.settled);
+                    if !inner.asking {
+                        return;
+                    }
                 }
                 follower.ask().await;
             }
@@ -194,7 +195,10 @@ impl Follower {
         });
         let follower = self.clone();
         // Six connections to one origin: a page that is left gives its own back.
-        browser::listen(&window, "pagehide", move |_| follower.close());
+        browser::listen(&window, "pagehide", move |_| {
+            follower.close();
+            follower.inner.borrow_mut().left = true;
+        });
         let follower = self.clone();
         browser::on_return(move || {
             // Whatever was pressed before the page was left is not to be trusted any more.
