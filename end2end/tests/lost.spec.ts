@@ -47,6 +47,8 @@ test("the request to Pay is lost before it arrives, and the same one is sent aga
 
 test("the provider's answer is lost after it charged: checking, then the receipt, charged once", async ({ page, world }) => {
   await world.tell("webhooks/mode", { mode: "off" });
+  // The provider cannot be asked for a moment, so that the page is seen not knowing.
+  await world.tell("lookups", { status: 503, for_ms: 4_000 });
   const shop = new Shop(page);
   const checkout = await shop.buy("tok_lost_response");
   await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
