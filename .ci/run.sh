@@ -54,7 +54,7 @@ ended() {
 
 # until_ready <name> <pid> <file>: a program's first words are that it is ready.
 until_ready() {
-  until grep -q "^$1 is ready at" "$3"; do
+  until grep -qs "^$1 is ready at" "$3"; do
     kill -0 "$2" 2>/dev/null || ended "$1" "$2"
     moment 0.2
   done
