@@ -58,7 +58,7 @@ packages_work() {
     (cd end2end && node -e 'new (require("better-sqlite3"))(":memory:")') 2>/dev/null
 }
 if ! packages_work; then
-  say "Installing the browser tests' packages with npm (usually half a minute)."
+  say "Installing the browser tests' packages with npm (usually a minute)."
   (cd end2end && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund --loglevel=error) || die "npm could not install the packages: see the lines above"
   touch end2end/node_modules/.package-lock.json
 fi

@@ -28,7 +28,7 @@ unit() {
 
 e2e() {
   sh .ci/build.sh
-  heading "Browser stories" "6 minutes"
+  heading "Browser stories" "2 minutes"
   CHROMIUM=$(find_chromium) || die "no Chromium was found: run 'make setup'"
   export CHROMIUM
   (cd end2end && npx playwright test)

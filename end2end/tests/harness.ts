@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { test as base, expect, type Page } from "@playwright/test";
+import { test as base, expect, type BrowserContext, type Page } from "@playwright/test";
 import Database from "better-sqlite3";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -28,7 +28,7 @@ export async function until<T>(what: string, check: () => T | Promise<T>, bound 
   for (;;) {
     const value = await check();
     if (value) return value as NonNullable<T>;
-    if (Date.now() > end) throw new Error(`${what} did not happen within ${bound} ms`);
+    if (Date.now() > end) throw new Error(`within ${bound} ms it did not come to this: ${what}`);
     await new Promise((next) => setTimeout(next, 25));
   }
 }
@@ -44,13 +44,21 @@ class Program {
     this.child.on("error", (reason) => (this.log += `${reason}\n`));
   }
 
+  private get ended() {
+    return this.child.exitCode !== null || this.child.signalCode !== null || !this.child.pid;
+  }
+
   ready(words: string): Promise<string> {
-    return until(`${words}\n${this.log}`, () => new RegExp(`${words} (\\S+)`).exec(this.log)?.[1]);
+    return until(words, () => {
+      const address = new RegExp(`${words} (\\S+)`).exec(this.log)?.[1];
+      if (!address && this.ended) throw new Error(`it ended before it was ready:\n${this.log}`);
+      return address;
+    });
   }
 
   kill(): Promise<void> {
     return new Promise((done) => {
-      if (this.child.exitCode !== null || this.child.signalCode !== null || !this.child.pid) return done();
+      if (this.ended) return done();
       this.child.once("exit", () => done());
       this.child.kill("SIGKILL");
     });
@@ -112,7 +120,8 @@ export class World {
   private provider!: Program;
   private shopPort = 0;
   private providerUrl = "";
-  private session?: string;
+  private shown: Shown[] = [];
+  private watching = true;
 
   constructor(private options: Options) {}
 
@@ -205,14 +214,74 @@ export class World {
     );
   }
 
-  /** Another browser's session is another customer; this one's cookie, for later. */
-  remember(session: string) {
-    this.session = session;
+  /** Writes down everything that the pages of a browser show of a payment, as it happens; without scripts it cannot. */
+  async watch(context: BrowserContext, scripts = true) {
+    this.watching = scripts;
+    if (!scripts) return;
+    context.on("console", (line) => {
+      const shown = /^shown (.*)$/.exec(line.text())?.[1];
+      if (!shown) return;
+      const told: Shown = JSON.parse(shown);
+      // A page that comes back from the browser's memory tells everything once more.
+      const known = this.shown.some((it) => it.document === told.document && it.number === told.number);
+      if (!known) this.shown.push(told);
+    });
+    await context.addInitScript(record);
   }
 
-  get remembered() {
-    return this.session;
+  hasShown(checkout: string, state: string) {
+    return !this.watching || this.shown.some((it) => it.checkout === checkout && it.state === state);
   }
+
+  /** Whatever was shown at any moment had been committed, in that order, and offered no second payment. */
+  expectTruthful() {
+    const newest = new Map<string, number>();
+    for (const shown of this.shown) {
+      const told = JSON.stringify(shown);
+      expect(shown.sequence, `never back to what was: ${told}`).toBeGreaterThanOrEqual(newest.get(shown.document) ?? 0);
+      newest.set(shown.document, shown.sequence);
+      const [committed] = this.rows(
+        `select to_state from transitions join operations on operations.id = operation_id join orders on orders.id = transitions.order_id
+         where checkout_id = ? and kind = 'payment' and order_sequence <= ? order by operations.attempt desc, order_sequence desc limit 1`,
+        shown.checkout,
+        shown.sequence,
+      );
+      expect(shown.state, `only what is committed: ${told}`).toBe(committed?.to_state);
+      if (!["rejected", "canceled"].includes(shown.state)) expect(shown.controls, `no second payment: ${told}`).toBe(0);
+    }
+  }
+}
+
+/** What a page showed of a payment at some moment. */
+interface Shown {
+  document: string;
+  number: number;
+  checkout: string;
+  sequence: number;
+  state: string;
+  controls: number;
+}
+
+/** Runs in the page. */
+function record() {
+  const name = String(Math.random());
+  let number = 0;
+  let last = "";
+  const look = () => {
+    const panel = document.querySelector<HTMLElement>("[data-panel]");
+    if (!panel) return;
+    const shown = {
+      checkout: location.pathname.split("/")[2] ?? "",
+      sequence: Number(panel.dataset.sequence),
+      state: panel.dataset.state ?? "",
+      controls: document.querySelectorAll("[data-pay-control]").length,
+    };
+    const text = JSON.stringify(shown);
+    if (text === last) return;
+    last = text;
+    console.debug(`shown ${JSON.stringify({ document: name, number: number++, ...shown } satisfies Shown)}`);
+  };
+  new MutationObserver(look).observe(document, { childList: true, subtree: true });
 }
 
 /** What a page, the database and the ledger have to agree on. */
@@ -242,6 +311,7 @@ export async function expectAgreement(world: World, page: Page, checkout: string
     bytes.set(send.key, send.body_sha256);
   }
   await expectNoControl(page, agreed.state);
+  await until("what is shown is written down", () => world.hasShown(checkout, agreed.state));
 }
 
 /** Once a payment exists, a pay control is there only after a no. */
@@ -257,10 +327,18 @@ export const test = base.extend<{ options: Options; world: World }>({
     const world = new World(options);
     await world.start();
     await use(world);
-    if (info.status !== info.expectedStatus) await info.attach("logs", { body: world.logs, contentType: "text/plain" });
-    await world.stop();
+    try {
+      world.expectTruthful();
+    } finally {
+      if (info.errors.length) await info.attach("logs", { body: world.logs, contentType: "text/plain" });
+      await world.stop();
+    }
   },
   baseURL: async ({ world }, use) => use(world.url),
+  context: async ({ context, world, javaScriptEnabled }, use) => {
+    await world.watch(context, javaScriptEnabled !== false);
+    await use(context);
+  },
 });
 
 export { expect };

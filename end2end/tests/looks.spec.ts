@@ -25,10 +25,12 @@ async function inspect(page: Page, name: string) {
       const where = `${name} at ${width} px, ${colorScheme}`;
       const broken = await page.evaluate(() => {
         const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
-        const clipped = [...document.querySelectorAll<HTMLElement>("a, button, h1, h2, h3, p, dt, dd, th, td, label, li")]
-          .filter((it) => it.offsetParent && !it.closest(".visually-hidden") && it.scrollWidth > it.clientWidth + 1 && getComputedStyle(it).overflowX !== "visible")
+        const cut = (content: number, room: number, overflow: string) => content > room + 1 && overflow !== "visible";
+        const clipped = [...document.querySelectorAll<HTMLElement>("a, button, input, select, summary, legend, span, strong, time, h1, h2, h3, p, dt, dd, th, td, label, li")]
+          .filter((it) => it.offsetParent && !it.closest(".visually-hidden"))
+          .filter((it) => cut(it.scrollWidth, it.clientWidth, getComputedStyle(it).overflowX) || cut(it.scrollHeight, it.clientHeight, getComputedStyle(it).overflowY))
           .map((it) => it.outerHTML.slice(0, 120));
-        const outside = [...document.querySelectorAll<HTMLElement>("main *")]
+        const outside = [...document.querySelectorAll<HTMLElement>("body *")]
           .filter((it) => it.offsetParent && !it.closest(".visually-hidden, svg") && it.getBoundingClientRect().right > innerWidth + 1)
           .map((it) => it.outerHTML.slice(0, 120));
         return { wide, clipped, outside };
@@ -89,7 +91,7 @@ for (const [name, token, state, before] of STATES) {
   });
 }
 
-test.describe("canceled and reviewed by deadline", () => {
+test.describe("when the time to confirm is over", () => {
   test.use({ options: { scale: "0.02", provider: { EXAMPLEPAY_ACTION_MS: "800", EXAMPLEPAY_PROCESSING_MS: "600000" } } });
 
   test("the status page: canceled", async ({ page, world }) => {
@@ -111,6 +113,28 @@ test.describe("canceled and reviewed by deadline", () => {
     await expect(page.getByRole("heading", { name: "Your cart has changed" })).toBeVisible();
     await inspect(page, "cart-changed");
   });
+});
+
+test("the status page: given up, being given up, refunded", async ({ page, world }) => {
+  const shop = new Shop(page);
+  await shop.buy("tok_3ds");
+  await page.getByRole("button", { name: "Give this order up" }).click();
+  await expect(shop.panel).toHaveAttribute("data-order-state", "canceled", { timeout: 30_000 });
+  await expect(page.locator("[data-pay-control]")).toHaveCount(0);
+  await inspect(page, "given-up");
+  const checkout = await shop.buy("tok_3ds");
+  await expect(shop.panel).toHaveAttribute("data-state", "requires_action");
+  // Neither a lookup nor a cancel is answered while it is looked at.
+  await world.tell("lookups", { status: 503, for_ms: 60_000 });
+  await world.tell("faults", { match: { operation: "cancel_payment" }, steps: [{ execute: false, answer: { kind: "status", status: 503 } }], after_steps: "repeat_last" });
+  await world.tell(`payments/${world.payments(checkout)[0].provider_operation_id}`, { status: "succeeded", silent: true });
+  await page.getByRole("button", { name: "Give this order up" }).click();
+  await until("the wish to be recorded", () => world.rows("select 1 from orders where checkout_id = ? and state = 'cancel_requested'", checkout)[0]);
+  await inspect(page, "giving-up");
+  await world.tell("faults/clear", {});
+  await world.tell("lookups", {});
+  await expect(shop.panel).toHaveAttribute("data-order-state", "refunded", { timeout: 30_000 });
+  await inspect(page, "refunded");
 });
 
 test("no page breaks its own content policy, and its nonce is fresh", async ({ browser, world }) => {

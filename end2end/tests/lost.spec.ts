@@ -107,8 +107,42 @@ test("a cut stream is bridged by polling, and opened again", async ({ page, worl
   const polled = page.waitForRequest("**/status");
   world.proxy.cut();
   await polled;
+  // Then it can be opened again, and from there on nothing is polled.
+  const reopened = page.waitForResponse((it) => it.url().endsWith("/events") && it.ok());
+  await page.unroute("**/events");
+  await reopened;
+  await page.route("**/status", (route) => route.abort());
   await world.tell("lookups", {});
   await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
+});
+
+test("Pay pressed without a network is not lost, and is one payment", async ({ page, context, world }) => {
+  const shop = new Shop(page);
+  await shop.fill();
+  await shop.awake();
+  const checkout = await shop.checkoutInForm();
+  await context.setOffline(true);
+  await shop.payButton.dblclick();
+  await expect(page.getByRole("heading", { name: "Checking payment status" })).toBeVisible();
+  await expect(page.locator("[data-pay-offline]")).toBeVisible();
+  await expect(page.locator("[data-pay-control]")).toHaveCount(0);
+  expect(world.rows("select 1 from orders")).toHaveLength(0);
+  await context.setOffline(false);
+  expect(await shop.arrived()).toBe(checkout);
+  await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1, amount: 2990 });
+});
+
+test("the shop is killed while its request is on the wire, and finds out by itself", async ({ page, world }) => {
+  // The provider executes at once and answers long after the shop is dead.
+  await world.tell("webhooks/mode", { mode: "off" });
+  await world.tell("faults", { match: { operation: "create_payment" }, steps: [{ delay_ms: 5000 }] });
+  const shop = new Shop(page);
+  const checkout = await shop.buy("tok_visa");
+  await until("the charge", async () => (await world.ask("ledger")).effects.length === 1);
+  expect(world.payments(checkout)[0].state).toBe("requested");
+  await world.killShop();
+  await world.startShop();
+  await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1, amount: 2990 });
 });
 
 test("offline the page says so, and online again it knows", async ({ page, context, world }) => {

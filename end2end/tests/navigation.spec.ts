@@ -34,11 +34,13 @@ test("the browser's memory of a status page is brought up to date", async ({ pag
   const shop = new Shop(page);
   const checkout = await shop.buy("tok_processing");
   await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
+  await page.evaluate(() => ((window as any).marked = true));
   await page.goto("/orders");
   await expect.poll(() => world.payments(checkout)[0].state, { timeout: 30_000 }).toBe("succeeded");
   // A page out of the browser's memory fires no load event to wait for.
   await page.evaluate(() => history.back());
   await page.waitForURL(`**/checkout/${checkout}`, { waitUntil: "commit" });
+  expect(await page.evaluate(() => (window as any).marked), "the very page that was left").toBe(true);
   await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
 });
 
@@ -56,11 +58,29 @@ test("another person with the link sees state and reference, and nothing persona
   const shop = new Shop(page);
   const checkout = await shop.buy("tok_visa");
   await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
-  const stranger = await (await browser.newContext({ baseURL: world.url })).newPage();
+  const elsewhere = await browser.newContext({ baseURL: world.url });
+  await world.watch(elsewhere);
+  const stranger = await elsewhere.newPage();
   await stranger.goto(`/checkout/${checkout}`);
-  await expect(stranger.locator("[data-panel]")).toHaveAttribute("data-state", "succeeded");
+  await expectAgreement(world, stranger, checkout, { state: "succeeded", charges: 1 });
   await expect(stranger.locator("main")).not.toContainText(/Two cups|29\.90|Receipt/);
-  await stranger.context().close();
+  const told = await (await elsewhere.request.get(`/checkout/${checkout}/status`)).text();
+  expect(told).not.toMatch(/Two cups|29\.90|Receipt/);
+  await elsewhere.close();
+});
+
+test("another person is not asked to pay an order that was declined", async ({ page, browser, world }) => {
+  const shop = new Shop(page);
+  const checkout = await shop.buy("tok_declined");
+  await expectAgreement(world, page, checkout, { state: "rejected", charges: 0 });
+  const elsewhere = await browser.newContext({ baseURL: world.url });
+  await world.watch(elsewhere);
+  const stranger = await elsewhere.newPage();
+  await stranger.goto(`/checkout/${checkout}`);
+  await expect(stranger.locator("[data-panel]")).toHaveAttribute("data-state", "rejected");
+  await expect(stranger.locator("[data-panel] form")).toHaveCount(0);
+  await expect(stranger.locator("main")).not.toContainText(/Two cups|29\.90|another card/);
+  await elsewhere.close();
 });
 
 test("my orders and the cart count follow", async ({ page, world }) => {

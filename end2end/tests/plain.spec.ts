@@ -39,3 +39,17 @@ test("a decline and another card without JavaScript", async ({ page, world }) =>
   await shop.payButton.click();
   await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
 });
+
+test("two tabs of one cart have two ids without JavaScript, and still lead to one order", async ({ page, context, world }) => {
+  const one = new Shop(page);
+  await one.fill();
+  const other = new Shop(await context.newPage());
+  await other.page.goto("/checkout");
+  expect(await other.checkoutInForm()).not.toBe(await one.checkoutInForm());
+  await one.payButton.click();
+  const checkout = await one.arrived();
+  await other.payButton.click();
+  expect(await other.arrived(), "the first id of a cart wins").toBe(checkout);
+  await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
+  await expectAgreement(world, other.page, checkout, { state: "succeeded", charges: 1 });
+});

@@ -57,12 +57,4 @@ export class Shop {
   get panel() {
     return this.page.locator("[data-panel]");
   }
-
-  /** The live status has taken over: its stream is open. */
-  async live() {
-    await this.page.waitForFunction(() =>
-      performance.getEntriesByType("resource").some((it) => it.name.endsWith("/events") || it.name.endsWith("/status")) ||
-      document.querySelector("leptos-island[data-component*=LiveStatus]") !== null,
-    );
-  }
 }
