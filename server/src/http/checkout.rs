@@ -190,8 +190,8 @@ async fn show(
     let panel = panel::render(view, &shop.tokens);
     let frame = Frame {
         title: panel.heading.clone(),
-        refresh: !view.settled && view.payment.state.is_open()
-            || view.payment.review_reason.is_some(),
+        // Not while a form waits to be filled in; a refund on its way is waited for too.
+        refresh: !view.settled && !view.payment.state.is_void(),
         ..Frame::default()
     };
     let (checkout_id, sequence, settled) = (view.checkout_id, view.sequence, view.settled);
