@@ -3,6 +3,7 @@
 //! Rendered to a string, so that the page and the live stream show the very same thing.
 
 use domain::{
+    operation::State,
     order::OrderState,
     schedule::Timestamp,
     view::{CheckoutView, Face, OwnerView, RefundView},
@@ -156,8 +157,12 @@ fn details(view: &CheckoutView, owner: &OwnerView, tokens: &[String]) -> impl In
         attempt,
         tokens: tokens.to_vec(),
     });
-    let may_give_up = view.order_state == OrderState::AwaitingPayment
-        && !matches!(view.payment.face, Face::Checking | Face::InReview | Face::Sending);
+    let on_its_way = match view.payment.face {
+        // Proven not executed: it may still end as a nothing at once.
+        Face::Sending => view.payment.state != State::RetryScheduled,
+        face => matches!(face, Face::Checking | Face::InReview),
+    };
+    let may_give_up = view.order_state == OrderState::AwaitingPayment && !on_its_way;
     let cancel = format!("/checkout/{}/cancel", view.checkout_id);
     view! {
         {paying

@@ -1,7 +1,7 @@
 //! The frame around every page: head, header, footer.
 
 use domain::{catalogue::CURRENCIES, id::CustomerId, money::Currency};
-use leptos::prelude::*;
+use leptos::{nonce::use_nonce, prelude::*};
 use leptos_meta::HashedStylesheet;
 
 use crate::{
@@ -27,13 +27,17 @@ pub struct Visitor {
 pub struct Frame {
     /// The page's title.
     pub title: String,
-    /// While something is open, a browser without JavaScript loads the page again.
+    /// While something is open, a browser whose scripts are off or were lost loads the page again.
     pub refresh: bool,
     /// Search engines may list it.
     pub public: bool,
     /// The page is as wide as the shop; the others are as wide as a text.
     pub wide: bool,
 }
+
+/// Loads the page again if the scripts that would keep it live did not arrive, as soon as the shop
+/// answers; until then what is shown stays.
+const RELOAD: &str = include_str!("shell/reload.js");
 
 /// A whole document around a page's content.
 #[component]
@@ -69,6 +73,7 @@ pub fn Shell(
                             <noscript>
                                 <meta http-equiv="refresh" content="5" />
                             </noscript>
+                            <script nonce=use_nonce() inner_html=RELOAD></script>
                         }
                     })}
             </head>

@@ -88,6 +88,7 @@ test("the shop is killed and restarted while the shopper watches", async ({ page
   const checkout = await shop.buy("tok_lost_response");
   await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
   await page.evaluate(() => ((window as any).marked = true));
+  await shop.live();
   await world.killShop();
   await world.tell("lookups", {});
   await expectNoControl(page, "pending_confirmation");
@@ -97,11 +98,12 @@ test("the shop is killed and restarted while the shopper watches", async ({ page
 });
 
 test("a cut stream is bridged by polling, and opened again", async ({ page, world }) => {
-  await world.tell("webhooks/mode", { mode: "off" });
+  await world.tell("webhooks/mode", { mode: "paused" });
   await world.tell("lookups", { status: 503, for_ms: 60_000 });
   const shop = new Shop(page);
   const checkout = await shop.buy("tok_lost_response");
   await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
+  await shop.live();
   // No stream can be opened, but a poll gets through.
   await page.route("**/events", (route) => route.abort());
   const polled = page.waitForRequest("**/status");
@@ -112,6 +114,25 @@ test("a cut stream is bridged by polling, and opened again", async ({ page, worl
   await page.unroute("**/events");
   await reopened;
   await page.route("**/status", (route) => route.abort());
+  await world.tell("webhooks/mode", { mode: "normal" });
+  await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
+});
+
+test("a page whose scripts were lost on the way gets them, and then the receipt", async ({ page, world }) => {
+  await world.tell("webhooks/mode", { mode: "off" });
+  await world.tell("lookups", { status: 503, for_ms: 60_000 });
+  const shop = new Shop(page);
+  await shop.fill();
+  await shop.awake();
+  await shop.choose("tok_lost_response");
+  let losses = 0;
+  await page.route("**/*.wasm", (route) => (losses++ ? route.continue() : route.abort()));
+  await shop.payButton.click();
+  const checkout = await shop.arrived();
+  await until("the loss", () => losses > 0);
+  expect(await page.locator("[data-live]").count()).toBe(0);
+  await expectNoControl(page, "pending_confirmation");
+  await shop.live();
   await world.tell("lookups", {});
   await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
 });
@@ -140,6 +161,7 @@ test("the shop is killed while its request is on the wire, and finds out by itse
   const checkout = await shop.buy("tok_visa");
   await until("the charge", async () => (await world.ask("ledger")).effects.length === 1);
   expect(world.payments(checkout)[0].state).toBe("requested");
+  await shop.live();
   await world.killShop();
   await world.startShop();
   await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1, amount: 2990 });
@@ -152,6 +174,7 @@ test("offline the page says so, and online again it knows", async ({ page, conte
   const checkout = await shop.buy("tok_lost_response");
   await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
   await expect.poll(() => page.evaluate(() => document.querySelector("[data-offline]")?.hasAttribute("hidden"))).toBe(true);
+  await shop.live();
   await context.setOffline(true);
   world.proxy.cut(false);
   await expect(page.locator("[data-offline]")).toHaveText("You are offline. Your payment is not affected.");

@@ -38,6 +38,8 @@ struct Follower {
 pub fn start(root: &Element, path: String, sequence: i64, settled: bool, heading: String) {
     let Some(slot) = browser::find(root, "[data-panel-slot]") else { return };
     local_times(&slot);
+    // From here on the page keeps itself true; see `shell/reload.js`.
+    let _refused = root.set_attribute("data-live", "");
     let poster = Poster::new(root, path.clone());
     poster.take_over();
     let inner = Inner {

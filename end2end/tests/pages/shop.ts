@@ -54,6 +54,11 @@ export class Shop {
     return /\/checkout\/([0-9a-f-]{36})/.exec(this.page.url())![1]!;
   }
 
+  /** The wasm follows the payment from here on. */
+  async live() {
+    await expect(this.page.locator("[data-live]")).toBeAttached();
+  }
+
   get panel() {
     return this.page.locator("[data-panel]");
   }

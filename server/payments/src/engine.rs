@@ -4,14 +4,15 @@
 
 mod effects;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fmt::Display, sync::Arc, time::Duration};
 
 use domain::{
     capability::Capability,
     evidence::{Evidence, Verdict},
     id::{CheckoutId, OperationId},
     operation::{
-        self, CanceledWhy, Decision, Effect, Kind, OrderFacts, Snapshot, State, StepChange, decide,
+        self, Alert, CanceledWhy, Decision, Effect, Kind, OrderFacts, Snapshot, State, StepChange,
+        decide,
     },
     order::OrderState,
     plan::{Progress, next_due},
@@ -83,6 +84,11 @@ pub enum Lease {
     Take(Timestamp),
     /// Given back.
     Release,
+}
+
+/// The name of an incident: a person is told of it once while it lasts.
+pub fn incident(alert: Alert, about: impl Display) -> String {
+    format!("{alert}:{about}")
 }
 
 impl Engine {

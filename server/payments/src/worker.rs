@@ -14,7 +14,7 @@ use std::{
 use domain::{
     evidence::{Evidence, Verdict},
     id::{AttemptId, OperationId},
-    operation::State,
+    operation::{Alert, State},
     plan::{Next, next_due, plan},
     schedule::Timestamp,
 };
@@ -22,7 +22,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Error, clock, crash,
-    engine::{Engine, Lease, Loaded, take},
+    engine::{Engine, Lease, Loaded, incident, take},
     gate::Gate,
     opening,
     provider::{Answer, Call, Question, Transport},
@@ -448,6 +448,12 @@ impl Worker {
         if let Some(word) = &answer.unlisted {
             let incident = format!("unlisted:{}:{word}", granted.provider);
             engine.alert(work.as_mut(), &incident, "unlisted", word, ended_at).await?;
+        }
+        if granted.place.is_some() && answer.http_status.is_some_and(|it| (200..300).contains(&it))
+        {
+            // Our settings are believed again: the next refusal is another incident.
+            let incident = incident(Alert::Configuration, &granted.provider);
+            work.close_alert(&incident, ended_at).await?;
         }
         let loaded = engine.load(work.as_mut(), granted.operation).await?;
         let now = clock::now();

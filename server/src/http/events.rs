@@ -57,6 +57,9 @@ pub async fn stream(
         // Everything was told: the browser stops asking.
         return StatusCode::NO_CONTENT.into_response();
     }
+    if !view.settled {
+        shop.payments.wake(checkout_id);
+    }
     let viewer = visitor.customer.map_or_else(|| id.clone(), |customer| customer.to_string());
     let place = match shop.streams.take(&viewer) {
         Ok(place) => place,

@@ -472,6 +472,18 @@ impl World {
         panic!("{checkout} is {last}, not {states:?}; history {:?}", self.history(checkout).await);
     }
 
+    /// Waits until something holds.
+    pub async fn until_that(&self, what: &str, mut holds: impl AsyncFnMut() -> bool) {
+        let end = Instant::now() + BOUND;
+        while Instant::now() < end {
+            if holds().await {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("within {BOUND:?} it did not come to this: {what}");
+    }
+
     /// Waits until a condition on the database holds.
     pub async fn until_number(&self, sql: &'static str, wanted: i64) {
         let mut last = i64::MIN;

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod article;
+mod attacks;
 mod cases;
 mod crash;
 mod harness;

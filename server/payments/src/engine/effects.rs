@@ -44,9 +44,9 @@ impl Engine {
             if let Effect::Alert(alert) = effect {
                 // Settings are one incident per provider, whatever the number of operations.
                 let incident = match alert {
-                    Alert::Configuration => format!("{alert}:{}", operation.provider),
+                    Alert::Configuration => super::incident(*alert, &operation.provider),
                     Alert::Review | Alert::OurFault | Alert::Anomaly | Alert::Reversed => {
-                        format!("{alert}:{}", operation.id)
+                        super::incident(*alert, &operation.id)
                     }
                 };
                 let detail =
@@ -57,7 +57,7 @@ impl Engine {
         let left_review = loaded.snapshot.state == State::RequiresReview
             && decision.to.is_some_and(|to| to != State::RequiresReview);
         if left_review {
-            work.close_alert(&format!("{}:{}", Alert::Review, operation.id), now).await?;
+            work.close_alert(&super::incident(Alert::Review, &operation.id), now).await?;
         }
         Ok(())
     }
