@@ -69,7 +69,14 @@ const STATES: [name: string, token: string, state: string, before?: (world: Worl
   ["review", "tok_wrong_amount", "requires_review"],
   ["paid", "tok_visa", "succeeded"],
   ["declined", "tok_declined", "rejected"],
+  ["undone", "tok_visa", "reversed", async (world) => void turnBack(world)],
 ];
+
+/** The bank takes the money back as soon as there is some. */
+async function turnBack(world: World) {
+  const id = await until("a charge", async () => (await world.ask("ledger")).effects[0]?.payment as string | undefined);
+  await world.tell(`payments/${id}`, { status: "reversed" });
+}
 
 for (const [name, token, state, before] of STATES) {
   test(`the status page: ${name}`, async ({ page, world }) => {
@@ -102,6 +109,15 @@ test.describe("when the time to confirm is over", () => {
     await inspect(page, "canceled");
   });
 
+  test("the status page: unknown until the deadline", async ({ page, world }) => {
+    const shop = new Shop(page);
+    const checkout = await shop.buy("tok_processing");
+    await until("review", () => world.payments(checkout)[0].state === "requires_review", 60_000);
+    expect(world.payments(checkout)[0].review_reason).toBe("deadline");
+    await page.goto(`/checkout/${checkout}`);
+    await inspect(page, "review-deadline");
+  });
+
   test("problems of forms", async ({ page, context }) => {
     const shop = new Shop(page);
     await shop.fill();
@@ -113,6 +129,39 @@ test.describe("when the time to confirm is over", () => {
     await expect(page.getByRole("heading", { name: "Your cart has changed" })).toBeVisible();
     await inspect(page, "cart-changed");
   });
+});
+
+test("posts that are not taken: nonsense, another site's, what somebody else has bought", async ({ page, browser, world }) => {
+  const shop = new Shop(page);
+  await shop.fill("teapot", 2);
+  await shop.awake();
+  await page.evaluate(() => {
+    const form = document.querySelector<HTMLFormElement>("form[data-pay-form]")!;
+    form.querySelector<HTMLInputElement>("[name=amount_minor]")!.value = "1.5";
+    form.submit();
+  });
+  await expect(page.getByRole("heading", { name: "We could not read that" })).toBeVisible();
+  await inspect(page, "nonsense");
+  await page.route("http://elsewhere.test/**", (route) =>
+    route.fulfill({ contentType: "text/html", body: `<form method="post" action="${world.url}/cart/lines"><button>Win a kettle</button></form>` }));
+  await page.goto("http://elsewhere.test/");
+  await page.getByRole("button").click();
+  await expect(page.getByRole("heading", { name: "This came from another site" })).toBeVisible();
+  await inspect(page, "another-site");
+  await page.goto("/checkout");
+  await shop.awake();
+  const other = new Shop(await (await browser.newContext({ baseURL: world.url })).newPage());
+  for (;;) {
+    const [{ left }] = world.rows("select on_hand - reserved - sold as left from stock where sku = 'teapot'");
+    if (left < 2) break;
+    await other.fill("teapot", Math.min(left, 20));
+    await other.payButton.click();
+    await other.arrived();
+  }
+  await shop.payButton.click();
+  await expect(page.getByRole("heading", { name: "Not enough in stock" })).toBeVisible();
+  await inspect(page, "sold-out");
+  expect(world.rows("select 1 from stock where reserved + sold > on_hand")).toHaveLength(0);
 });
 
 test("the status page: given up, being given up, refunded", async ({ page, world }) => {

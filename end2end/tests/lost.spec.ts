@@ -101,9 +101,11 @@ test("a cut stream is bridged by polling, and opened again", async ({ page, worl
   await world.tell("webhooks/mode", { mode: "paused" });
   await world.tell("lookups", { status: 503, for_ms: 60_000 });
   const shop = new Shop(page);
+  const streamed = page.waitForResponse("**/events");
   const checkout = await shop.buy("tok_lost_response");
   await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
-  await shop.live();
+  // What is not there yet cannot be cut.
+  await streamed;
   // No stream can be opened, but a poll gets through.
   await page.route("**/events", (route) => route.abort());
   const polled = page.waitForRequest("**/status");

@@ -1,6 +1,6 @@
 // Reload, back, other tabs, links, and the browser's memory of pages.
 
-import { expect, expectAgreement, expectNoControl, test } from "./harness.js";
+import { expect, expectAgreement, expectNoControl, test, until } from "./harness.js";
 import { Shop } from "./pages/shop.js";
 
 test("reload and a second tab show the same unknown payment, and neither pays again", async ({ page, context, world }) => {
@@ -110,4 +110,26 @@ test("a cart that changed in another tab is explained, and nothing is charged", 
   await expect(page.locator("main")).toContainText("nothing was charged");
   expect(world.rows("select count(*) as n from orders")[0].n).toBe(0);
   expect((await world.ask("ledger")).effects).toHaveLength(0);
+});
+
+test("a click that a change comes into still arrives", async ({ page, context, world }) => {
+  await world.tell("webhooks/mode", { mode: "paused" });
+  await world.tell("lookups", { status: 503, for_ms: 60_000 });
+  const shop = new Shop(page);
+  const checkout = await shop.buy("tok_lost_response");
+  await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
+  await shop.live();
+  const wire = await context.newCDPSession(page);
+  await wire.send("Network.enable");
+  const told = new Promise<void>((done) => wire.on("Network.eventSourceMessageReceived", (it) => it.eventName === "end" && done()));
+  await page.locator("#check-again").hover();
+  await page.mouse.down();
+  await world.tell("webhooks/mode", { mode: "normal" });
+  await until("the webhook's commit", () => world.payments(checkout)[0].state === "succeeded");
+  await told;
+  await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
+  const followed = page.waitForRequest((it) => it.isNavigationRequest() && it.url().endsWith("/check"));
+  await page.mouse.up();
+  await followed;
+  await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
 });

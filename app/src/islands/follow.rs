@@ -19,6 +19,10 @@ struct Inner {
     heading: String,
     /// The panel as it was told; what the browser makes of it may be spelled differently.
     html: Option<String>,
+    /// A pointer is down in the panel: what it is on stays until it is up again.
+    pressed: bool,
+    /// The panel to show then.
+    waiting: Option<(String, JsValue)>,
     source: Option<EventSource>,
     /// The page was left, and may come back.
     left: bool,
@@ -50,6 +54,8 @@ pub fn start(root: &Element, path: String, sequence: i64, settled: bool, heading
         settled,
         heading,
         html: None,
+        pressed: false,
+        waiting: None,
         source: None,
         left: false,
         asking: false,
@@ -57,6 +63,7 @@ pub fn start(root: &Element, path: String, sequence: i64, settled: bool, heading
     };
     let follower = Follower { inner: Rc::new(RefCell::new(inner)), poster };
     follower.watch_page();
+    follower.watch_pointer();
     follower.open();
 }
 
@@ -172,8 +179,7 @@ impl Follower {
             }
             let moved = sequence > inner.sequence;
             inner.sequence = sequence;
-            inner.replace(html);
-            inner.tell(json);
+            inner.present(html, json.clone());
             inner.settled = browser::is_true(json, "end");
             moved
         };
@@ -211,6 +217,30 @@ impl Follower {
         self.show_offline(!browser::is_online());
     }
 
+    /// A click is lost if what it began on is gone when it ends.
+    fn watch_pointer(&self) {
+        let Some(document) = browser::document() else { return };
+        let follower = self.clone();
+        browser::listen(&self.inner.borrow().slot, "pointerdown", move |_| {
+            follower.inner.borrow_mut().pressed = true;
+        });
+        for end in ["pointerup", "pointercancel"] {
+            let follower = self.clone();
+            browser::listen(&document, end, move |_| {
+                let follower = follower.clone();
+                leptos::task::spawn_local(async move {
+                    // The click itself comes right after the pointer is up.
+                    browser::sleep(Duration::ZERO).await;
+                    let mut inner = follower.inner.borrow_mut();
+                    inner.pressed = false;
+                    if let Some((html, json)) = inner.waiting.take() {
+                        inner.present(html, json);
+                    }
+                });
+            });
+        }
+    }
+
     fn show_offline(&self, shown: bool) {
         browser::show(&self.inner.borrow().root, "[data-offline]", shown);
     }
@@ -226,6 +256,16 @@ impl Follower {
 }
 
 impl Inner {
+    /// Shows a panel and says what is new, unless a pointer is down: then as soon as it is up.
+    fn present(&mut self, html: String, json: JsValue) {
+        if self.pressed {
+            self.waiting = Some((html, json));
+            return;
+        }
+        self.replace(html);
+        self.tell(&json);
+    }
+
     /// Puts the panel in place and leaves focus and choice where they were, if that still exists.
     fn replace(&mut self, html: String) {
         if self.html.as_ref() == Some(&html) {

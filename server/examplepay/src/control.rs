@@ -210,15 +210,20 @@ async fn turn(
     Path(id): Path<String>,
     Json(body): Json<TurnBody>,
 ) -> Answer {
-    if !["succeeded", "declined", "canceled", "processing"].contains(&body.status.as_str()) {
-        return Err(bad("status is succeeded, declined, canceled or processing"));
+    const WORDS: [&str; 5] = ["succeeded", "declined", "canceled", "processing", "reversed"];
+    if !WORDS.contains(&body.status.as_str()) {
+        return Err(bad("status is succeeded, declined, canceled, processing or reversed"));
     }
     let mut tx = provider.db.begin().await?;
     let before = ledger::payment(&provider, &mut tx, &id)
         .await?
         .ok_or_else(|| bad("there is no such payment"))?;
-    if before["status"] == "succeeded" && body.status != "succeeded" {
-        return Err(bad("its money is in the ledger: refund it instead"));
+    let paid = before["status"] == "succeeded";
+    if paid && !["succeeded", "reversed"].contains(&body.status.as_str()) {
+        return Err(bad("its money is in the ledger: refund or reverse it instead"));
+    }
+    if before["status"] == "reversed" || (body.status == "reversed" && !paid) {
+        return Err(bad("only what has succeeded is reversed, and that is the end of it"));
     }
     let hook = Hook { mode: body.silent.then_some(faults::Mode::Never), ..Hook::default() };
     let asked = Asked { key: "", request_id: "req_control", hook: &hook };

@@ -29,7 +29,7 @@ create table if not exists keys (
     content_type text, created_at integer not null
 ) strict;
 create table if not exists effects (
-    id integer primary key, kind text not null check (kind in ('charge', 'refund', 'refund_reversal')),
+    id integer primary key, kind text not null check (kind in ('charge', 'refund', 'refund_reversal', 'payment_reversal')),
     payment text not null, refund text, reference text not null, amount_minor integer not null,
     currency text not null, idempotency_key text not null, at integer not null
 ) strict;
@@ -286,7 +286,7 @@ pub async fn cancel(
     };
     match object["status"].as_str() {
         Some("canceled") => Ok(Made::json(200, &object)),
-        Some("succeeded" | "declined") => Ok(Made::json(
+        Some("succeeded" | "declined" | "reversed") => Ok(Made::json(
             409,
             &json!({"error": {"type": "not_cancelable", "message": "It is settled.", "payment": object}}),
         )),
@@ -319,17 +319,16 @@ pub async fn turn(
         .bind(id)
         .execute(&mut *db)
         .await?;
-    if status == "succeeded" && before != "succeeded" {
+    let amount: i64 = row.try_get("amount_minor")?;
+    let moved = match (before.as_str(), status) {
+        ("succeeded", "reversed") => Some(("payment_reversal", -amount)),
+        (before, "succeeded") if before != "succeeded" => Some(("charge", amount)),
+        _ => None,
+    };
+    if let Some((kind, amount)) = moved {
         let (reference, currency): (String, String) =
             (row.try_get("reference")?, row.try_get("currency")?);
-        effect(
-            db,
-            ("charge", id, None),
-            &reference,
-            (row.try_get("amount_minor")?, &currency),
-            asked.key,
-        )
-        .await?;
+        effect(db, (kind, id, None), &reference, (amount, &currency), asked.key).await?;
     }
     let object = payment(provider, db, id).await?.unwrap_or_default();
     if before != status {

@@ -1,14 +1,51 @@
-//! The wall clock, and random numbers and ids: the impure things `domain` gets as arguments.
+//! The clock, and random numbers and ids: the impure things `domain` gets as arguments.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
 
 use domain::schedule::Timestamp;
 use uuid::Uuid;
 
-/// The time now.
+/// The latest time that was given out, and when.
+static LATEST: Mutex<Option<(Instant, Timestamp)>> = Mutex::new(None);
+
+/// The engine's time: the wall clock's, but it never goes back and never stands still. A clock
+/// that is set back must lengthen no replay window and must hold up no deadline.
 pub fn now() -> Timestamp {
+    not_before(wall())
+}
+
+/// The engine's time, which from here on is at least this: the newest that is stored.
+pub fn not_before(least: Timestamp) -> Timestamp {
+    let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+    let running = latest.map_or(least, |(at, time)| time.after(at.elapsed()));
+    let now = running.max(least).max(wall());
+    *latest = Some((Instant::now(), now));
+    now
+}
+
+/// What the machine's clock says, for what others stamped by theirs.
+pub fn wall() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    let now = Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+    Timestamp(now.0.saturating_add(offset()))
+}
+
+/// How far a test sets the clock, in milliseconds: what the file it names says at this moment.
+#[cfg(debug_assertions)]
+fn offset() -> i64 {
+    static FILE: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    let file = FILE.get_or_init(|| std::env::var("PAYONCE_CLOCK_OFFSET_FILE").ok());
+    let text = file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
+    text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
+/// How far a test sets the clock: not at all, in a release build.
+#[cfg(not(debug_assertions))]
+const fn offset() -> i64 {
+    0
 }
 
 /// A random number, uniform over all of `u32`, for jitter.

@@ -36,7 +36,7 @@ pub async fn ingest(
 ) -> Result<Ingested, Error> {
     let adapter = engine.provider(provider).ok_or(Error::UnknownProvider)?;
     let now = clock::now();
-    let verified = adapter.verify_webhook(headers, body, now);
+    let verified = adapter.verify_webhook(headers, body, clock::wall());
     let counted = |result: &'static str| {
         metrics::counter!("payonce_webhooks_total", "provider" => provider.to_owned(), "result" => result)
             .increment(1);

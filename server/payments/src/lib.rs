@@ -272,7 +272,8 @@ impl Payments {
         check_windows(&providers, &timing)?;
         // This process is the only one on this file, so whoever held a lease is gone.
         let mut work = store.write().await?;
-        let ended = work.end_leases(clock::now()).await?;
+        let now = clock::not_before(work.newest_time().await?);
+        let ended = work.end_leases(now).await?;
         work.commit().await?;
         if ended > 0 {
             tracing::info!(ended, "took over {ended} operations of a process that is gone");

@@ -145,8 +145,7 @@ impl Worker {
     async fn claim(&self, id: OperationId) -> Result<Option<Granted>, Error> {
         let engine = &self.engine;
         let mut work = engine.store.write().await?;
-        // A clock that was set back must not lengthen a window.
-        let now = clock::now().max(work.newest_time().await?);
+        let now = clock::not_before(work.newest_time().await?);
         let loaded = engine.load(work.as_mut(), id).await?;
         if !is_due(&loaded, now, now.after(engine.timing.longest_wait())) {
             return Ok(None);

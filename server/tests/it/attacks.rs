@@ -600,3 +600,105 @@ async fn a_graceful_stop_during_a_lookup_records_its_answer() {
         0
     );
 }
+
+const DAYS_2: i64 = 2 * 24 * 3600;
+
+#[tokio::test]
+async fn attack_45_a_clock_that_jumps_while_the_outcome_is_unknown_sends_nothing_more_and_ends() {
+    for (jump, restarted) in [(DAYS_2, false), (-DAYS_2, false), (DAYS_2, true), (-DAYS_2, true)] {
+        let mut world = World::with(Options { scale: "0.005", ..Options::default() }).await;
+        mode(&world, "off").await;
+        lookups(&world, json!({"not_found_for_ms": 600_000})).await;
+        let lost = json!([{"execute": true, "answer": {"kind": LOST}}]);
+        world.fault_then("create_payment", lost, "repeat_last").await;
+        let checkout = world.buy("tok_visa").await;
+        world.until(&checkout, &["pending_confirmation"]).await;
+        let sent = world.sends(&checkout).await.len();
+        if restarted {
+            world.shop.kill();
+        }
+        world.set_clock(jump);
+        if restarted {
+            world.restart(None);
+        }
+        let alert = if restarted && jump < 0 {
+            "select count(*) from alerts where kind = 'clock_behind'"
+        } else if restarted {
+            "select 1"
+        } else {
+            "select count(*) from alerts where kind = 'clock_jump'"
+        };
+        world.until_number(alert, 1).await;
+        // Two days later nothing may be sent; two days earlier time goes on as it did.
+        world.until(&checkout, &["requires_review"]).await;
+        let sends = world.sends(&checkout).await;
+        if jump > 0 {
+            assert_eq!(sends.len(), sent, "nothing is sent after the window");
+        }
+        assert!(sends.len() <= 4 && sends.iter().all(|it| it["key"] == sends[0]["key"]));
+        lookups(&world, json!({})).await;
+        let id = world
+            .ask(&format!("/control/payments?reference={}-1", world.reference(&checkout).await))
+            .await["payments"][0]["id"]
+            .clone();
+        let told = json!({"payment": id, "type": "payment.succeeded", "timestamp_offset_s": jump});
+        world.control("/control/webhooks", &told).await;
+        world.agree(&checkout, "succeeded", 1).await;
+    }
+}
+
+#[tokio::test]
+async fn attack_45_a_clock_that_jumps_while_a_send_is_under_way_steals_no_lease() {
+    for jump in [DAYS_2, -DAYS_2] {
+        let world = World::start().await;
+        mode(&world, "off").await;
+        world.fault("create_payment", json!([{"execute": true, "delay_ms": 1500}])).await;
+        let checkout = world.buy("tok_visa").await;
+        world.until_sends(&checkout, 1).await;
+        world.set_clock(jump);
+        world.agree(&checkout, "succeeded", 1).await;
+        assert_eq!(world.sends(&checkout).await.len(), 1, "one send, whatever the clock says");
+    }
+}
+
+#[tokio::test]
+async fn case_12_pay_pressed_again_while_the_outcome_is_unknown_is_the_same_payment() {
+    let world = World::start().await;
+    mode(&world, "off").await;
+    blind(&world).await;
+    world.add("cups", 1).await;
+    let form = world.form().await;
+    assert_eq!(world.post(&form, "tok_lost_response").await.0, 303);
+    let checkout = form.checkout.clone();
+    world.until(&checkout, &["pending_confirmation"]).await;
+    for (attempt, token) in [("1", "tok_lost_response"), ("1", "tok_visa"), ("2", "tok_visa")] {
+        let again = form.clone().with("attempt", attempt);
+        let (status, location, _) = world.post(&again, token).await;
+        assert_eq!(status, 303);
+        assert!(location.starts_with(&format!("/checkout/{checkout}")), "{location}");
+        assert_eq!(world.states(&checkout, "payment").await, ["pending_confirmation"]);
+    }
+    lookups(&world, json!({})).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    assert_eq!(world.sends(&checkout).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_payment_that_the_bank_takes_back_is_told_and_not_charged_again() {
+    let world = World::start().await;
+    let checkout = world.buy("tok_visa").await;
+    world.until(&checkout, &["succeeded"]).await;
+    let id = id_of(&world, &checkout, 1).await;
+    decides(&world, &id, "reversed", false).await;
+    world.until(&checkout, &["reversed"]).await;
+    assert_eq!(world.order_state(&checkout).await, "payment_reversed");
+    assert_eq!(balance(&world, &checkout).await, 0);
+    assert_eq!(world.number("select count(*) from alerts where kind = 'reversed'").await, 1);
+    assert!(world.next_form(&checkout).await.is_none(), "no second charge by ourselves");
+    // Old news of the success does not bring it back.
+    let old =
+        json!({"payment": id, "type": "payment.succeeded", "overrides": {"status": "succeeded"}});
+    world.control("/control/webhooks", &old).await;
+    world.until_number("select count(*) from provider_events where state <> 'applied'", 0).await;
+    assert_eq!(world.state(&checkout).await, "reversed");
+}

@@ -230,6 +230,10 @@ impl World {
             ("PAYONCE_EXAMPLEPAY_ACCOUNT".to_owned(), "acct_payonce".to_owned()),
             ("PAYONCE_TIME_SCALE".to_owned(), options.scale.to_owned()),
             ("PAYONCE_SITE_ROOT".to_owned(), folder.path().display().to_string()),
+            (
+                "PAYONCE_CLOCK_OFFSET_FILE".to_owned(),
+                folder.path().join("clock").display().to_string(),
+            ),
             ("PAYONCE_PAY_RATE_PER_MINUTE".to_owned(), "6000".to_owned()),
         ];
         environment.extend(options.shop.iter().map(|(k, v)| ((*k).to_owned(), v.clone())));
@@ -250,6 +254,11 @@ impl World {
     pub fn restart_with(&mut self, name: &'static str, value: &str) {
         self.options.shop.push((name, value.to_owned()));
         self.restart(None);
+    }
+
+    /// Sets the shop's clock this many seconds off, at once.
+    pub fn set_clock(&self, seconds: i64) {
+        std::fs::write(self.folder.path().join("clock"), (seconds * 1000).to_string()).unwrap();
     }
 
     async fn open_database(&self) -> SqlitePool {

@@ -187,6 +187,7 @@ fn judge(object: &Object) -> (Verdict, Option<String>) {
             }
         },
         ("payment" | "refund", "canceled") => Outcome::Canceled,
+        ("payment", "reversed") => Outcome::Reversed,
         (object, status) => {
             let word: String = format!("{object}.{status}").chars().take(64).collect();
             return (Verdict::Indeterminate, Some(format!("status word {word:?}")));

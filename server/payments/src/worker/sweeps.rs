@@ -27,7 +27,7 @@ pub struct Sweeps {
 impl Sweeps {
     /// None has run yet.
     pub fn new() -> Self {
-        Self { started: (Instant::now(), clock::now()), quick: None, slow: None }
+        Self { started: (Instant::now(), clock::wall()), quick: None, slow: None }
     }
 
     /// Runs what is due. Trouble is logged and comes again with the next run.
@@ -36,17 +36,20 @@ impl Sweeps {
             note("parked events", inbox::retry_parked(engine).await);
             note("alarms", alarms(engine).await);
             note("unpaid orders", expire(engine).await);
+            note("the clock", self.watch_clock(engine).await);
         }
         if due(&mut self.slow, Duration::from_secs(30)) {
-            note("the clock", self.watch_clock(engine).await);
             note("stored bodies", erase(engine).await);
         }
     }
 
-    /// Wall clock and monotonic clock should have gone equally far.
+    /// Wall clock and monotonic clock should have gone equally far, and not be behind what is stored.
     async fn watch_clock(&mut self, engine: &Engine) -> Result<(), Error> {
+        let behind = clock::now().since(clock::wall()) > CLOCK_JUMP;
+        let what = "the machine's clock is behind times that are stored";
+        incident(engine, "clock-behind", "clock_behind", what, behind, !behind).await?;
         let (instant, wall) = self.started;
-        let now = clock::now();
+        let now = clock::wall();
         let expected = wall.after(instant.elapsed());
         let jump = now.0.abs_diff(expected.0);
         self.started = (Instant::now(), now);
@@ -89,20 +92,34 @@ async fn alarms(engine: &Engine) -> Result<(), Error> {
         let name = provider.name();
         let since = oldest.iter().find(|(of, _)| of == name).map(|(_, since)| *since);
         let late = since.is_some_and(|since| now.since(since) >= engine.timing.unknown_alert);
-        let incident = format!("unknown-outcomes:{name}");
-        let mut work = engine.store.read().await?;
-        let open = work.alert_is_open(&incident).await?;
-        drop(work);
-        if late && !open {
-            let mut work = engine.store.write().await?;
-            let detail = format!("outcomes at {name} are unknown for longer than they should be");
-            engine.alert(work.as_mut(), &incident, "unknown_outcomes", &detail, now).await?;
-            work.commit().await?;
-        } else if open && since.is_none() {
-            let mut work = engine.store.write().await?;
-            work.close_alert(&incident, now).await?;
-            work.commit().await?;
+        let name_of = format!("unknown-outcomes:{name}");
+        let what = format!("outcomes at {name} are unknown for longer than they should be");
+        incident(engine, &name_of, "unknown_outcomes", &what, late, since.is_none()).await?;
+    }
+    Ok(())
+}
+
+/// Tells a person once that something lasts, and notes when it is over.
+async fn incident(
+    engine: &Engine,
+    name: &str,
+    kind: &str,
+    what: &str,
+    lasts: bool,
+    over: bool,
+) -> Result<(), Error> {
+    let mut work = engine.store.read().await?;
+    let open = work.alert_is_open(name).await?;
+    drop(work);
+    if (lasts && !open) || (over && open) {
+        let now = clock::now();
+        let mut work = engine.store.write().await?;
+        if lasts {
+            engine.alert(work.as_mut(), name, kind, what, now).await?;
+        } else {
+            work.close_alert(name, now).await?;
         }
+        work.commit().await?;
     }
     Ok(())
 }
