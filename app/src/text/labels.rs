@@ -111,6 +111,12 @@ pub mod unknown {
 
 /// The status page.
 pub mod status {
+    /// What a second post for an order that is being paid is told.
+    pub const OTHER_CARD: &str =
+        "This order was being paid already, so the card you chose just now was not used.";
+    /// What a post with another id for a cart that is being paid is told.
+    pub const ALREADY_PAYING: &str =
+        "This cart was already being paid. Here is where it stands; nothing was added to it.";
     pub const OFFLINE: &str = "You are offline. Your payment is not affected.";
     pub const CONTINUE: &str = "Continue to your bank";
     pub const CHECK_AGAIN: &str = "Check again";

@@ -1,6 +1,11 @@
 //! Pressing Pay, and the page that says what became of it.
 
-use app::{Frame, Visitor, pages::status::StatusPage, panel, text::problem::Problem};
+use app::{
+    Frame, Visitor,
+    pages::status::StatusPage,
+    panel,
+    text::{labels::status as labels, problem::Problem},
+};
 use axum::{
     Extension, Json,
     body::Bytes,
@@ -146,12 +151,8 @@ pub struct Notes {
 
 fn notice(notes: &Notes) -> Option<&'static str> {
     match notes.note.as_deref() {
-        Some("other-card") => {
-            Some("This order was being paid already, so the card you chose just now was not used.")
-        }
-        Some("already-paying") => Some(
-            "This cart was already being paid. Here is where it stands; nothing was added to it.",
-        ),
+        Some("other-card") => Some(labels::OTHER_CARD),
+        Some("already-paying") => Some(labels::ALREADY_PAYING),
         Some(_) | None => None,
     }
 }
