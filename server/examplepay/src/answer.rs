@@ -4,37 +4,71 @@ use std::time::Duration;
 
 use axum::{
     body::{Body, Bytes},
-    http::{HeaderName, HeaderValue, StatusCode},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
     response::Response,
 };
 use futures::{StreamExt, stream};
 
 use crate::{
     faults::{Reply, Step},
-    fresh,
     ledger::Made,
     serve::Cut,
+    wire::{Refusal, Wire},
 };
 
+/// What an answer says beside its body.
+#[derive(Clone, Debug)]
+pub struct Stamp {
+    /// What is spoken.
+    pub wire: Wire,
+    /// Our id of the request.
+    pub request_id: String,
+    /// Headers that are given back as they came.
+    pub echoes: Vec<(&'static str, String)>,
+}
+
+impl Stamp {
+    /// For the answer to a request with these headers.
+    pub fn new(wire: Wire, headers: &HeaderMap) -> Self {
+        let echo = |name: &'static str| {
+            headers.get(name).and_then(|it| it.to_str().ok()).map(|it| (name, it.to_owned()))
+        };
+        Self {
+            wire,
+            request_id: wire.fresh_request_id(),
+            echoes: wire.echoes().iter().filter_map(|name| echo(name)).collect(),
+        }
+    }
+}
+
 /// A plain answer.
-pub fn plain(made: &Made, request_id: &str, replayed: bool) -> Response {
+pub fn plain(made: &Made, stamp: &Stamp, replayed: bool) -> Response {
     let mut answer = Response::new(Body::from(made.body.clone()));
     *answer.status_mut() =
         StatusCode::from_u16(made.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     put(&mut answer, "content-type", &made.content_type);
-    put(&mut answer, "request-id", request_id);
-    if replayed {
+    put(&mut answer, stamp.wire.request_id_header(), &stamp.request_id);
+    for (name, value) in &stamp.echoes {
+        put(&mut answer, name, value);
+    }
+    if replayed && stamp.wire.tells_replays() {
         put(&mut answer, "idempotent-replayed", "true");
     }
     answer
 }
 
 /// Gives every answer an id, those that no handler made too.
-pub async fn with_request_id(mut answer: Response) -> Response {
-    if !answer.headers().contains_key("request-id") {
-        put(&mut answer, "request-id", &fresh("req"));
+pub async fn with_request_id(wire: Wire, mut answer: Response) -> Response {
+    if !answer.headers().contains_key(wire.request_id_header()) {
+        put(&mut answer, wire.request_id_header(), &wire.fresh_request_id());
     }
     answer
+}
+
+/// The answer under an address that does not exist.
+pub fn nothing_here(wire: Wire) -> Response {
+    let stamp = Stamp::new(wire, &HeaderMap::new());
+    plain(&wire.refusal(Refusal::NoSuchAddress), &stamp, false)
 }
 
 fn put(answer: &mut Response, name: &str, value: &str) {
@@ -66,12 +100,12 @@ pub fn name(step: &Step, made: &Made) -> String {
 }
 
 /// Sends the answer as the script wants it.
-pub async fn deliver(step: &Step, made: &Made, request_id: &str, replayed: bool) -> Response {
+pub async fn deliver(step: &Step, made: &Made, stamp: &Stamp, replayed: bool) -> Response {
     tokio::time::sleep(Duration::from_millis(step.delay_ms)).await;
     match &step.answer {
-        Reply::Normal => plain(made, request_id, replayed),
+        Reply::Normal => plain(made, stamp, replayed),
         Reply::Status { headers, .. } => {
-            let mut answer = plain(made, request_id, replayed);
+            let mut answer = plain(made, stamp, replayed);
             for (name, value) in headers {
                 put(&mut answer, name, value);
             }
@@ -92,7 +126,7 @@ pub async fn deliver(step: &Step, made: &Made, request_id: &str, replayed: bool)
                 Err(std::io::Error::other("cut on purpose"))
             };
             let body = Body::from_stream(stream::iter([Ok(half)]).chain(stream::once(cut)));
-            let mut answer = plain(made, request_id, replayed);
+            let mut answer = plain(made, stamp, replayed);
             *answer.body_mut() = body;
             put(&mut answer, "content-length", &length);
             answer

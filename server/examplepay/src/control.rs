@@ -1,5 +1,7 @@
 //! The control API: faults to come, and what really happened. For tests and presenters only.
 
+mod by_hand;
+
 use std::{sync::Arc, time::Duration};
 
 use axum::{
@@ -17,10 +19,11 @@ use crate::{
     Provider, api,
     faults::{self, Hook, Lookups, Script},
     fresh,
-    ledger::{self, Asked},
+    ledger::{self, Asked, Back, GivenBack, record},
     now_ms, page,
     serve::Mode,
     webhooks,
+    wire::Wire,
 };
 
 type Shared = State<Arc<Provider>>;
@@ -43,6 +46,10 @@ impl From<sqlx::Error> for Trouble {
 
 fn bad(message: &str) -> Trouble {
     Trouble(StatusCode::BAD_REQUEST, message.to_owned())
+}
+
+fn door_named(name: &str) -> Result<Wire, Trouble> {
+    Wire::named(name).ok_or_else(|| bad("door is examplepay, stripe or paypal"))
 }
 
 /// The routes.
@@ -105,6 +112,7 @@ async fn lookups(State(provider): Shared, Json(body): Json<LookupsBody>) -> Answ
 struct OutageBody {
     mode: String,
     for_ms: Option<u64>,
+    door: Option<String>,
 }
 
 async fn outage(State(provider): Shared, Json(body): Json<OutageBody>) -> Answer {
@@ -114,7 +122,10 @@ async fn outage(State(provider): Shared, Json(body): Json<OutageBody>) -> Answer
         "off" => Mode::Open,
         _ => return Err(bad("mode is refuse, hang or off")),
     };
-    provider.door.set(mode, body.for_ms.map(Duration::from_millis));
+    let only = body.door.as_deref().map(door_named).transpose()?;
+    for wire in Wire::ALL.into_iter().filter(|it| only.is_none_or(|only| only == *it)) {
+        provider.doors.of(wire).set(mode, body.for_ms.map(Duration::from_millis));
+    }
     // A refusing door is shut before this call is answered, so that what follows meets it so.
     tokio::time::sleep(Duration::from_millis(20)).await;
     Ok(Json(json!({"outage": body.mode})))
@@ -135,21 +146,26 @@ struct EventBody {
     event_id: Option<String>,
     copies: Option<u32>,
     raw: Option<Value>,
+    door: Option<String>,
 }
 
 async fn send_event(State(provider): Shared, Json(body): Json<EventBody>) -> Answer {
-    let mut event = match (&body.raw, body.payment.as_ref().or(body.refund.as_ref())) {
-        (Some(raw), _) => raw.clone(),
+    let id = body.payment.as_ref().or(body.refund.as_ref());
+    let (wire, mut event) = match (&body.raw, id) {
+        (Some(raw), _) => {
+            let wire = body.door.as_deref().map(door_named).transpose()?;
+            (wire.unwrap_or(Wire::ExamplePay), raw.clone())
+        }
         (None, Some(id)) => {
-            let kind = body.kind.as_deref().unwrap_or("payment.succeeded");
-            let made = api::event_of(&provider, id, kind).await?;
-            made.ok_or_else(|| bad("there is no such object"))?.0
+            let mut db = provider.db.acquire().await?;
+            let made = by_hand::event(&provider, &mut db, id, body.kind.as_deref()).await?;
+            made.ok_or_else(|| bad("there is no such object"))?
         }
         (None, None) => return Err(bad("name a payment, a refund or a raw event")),
     };
     if body.raw.is_none() {
         for (name, value) in body.overrides {
-            event["data"]["object"][name] = value;
+            by_hand::object(wire, &mut event)[name] = value;
         }
         if let Some(id) = body.event_id {
             event["id"] = json!(id);
@@ -160,8 +176,8 @@ async fn send_event(State(provider): Shared, Json(body): Json<EventBody>) -> Ans
     let kind = body.signature.as_deref().unwrap_or("good");
     let mut statuses = Vec::new();
     for _ in 0..body.copies.unwrap_or(1) {
-        let header = webhooks::header(kind, &provider.settings.webhook_secret, time, &text);
-        statuses.push(webhooks::post(&provider, &text, header).await);
+        let headers = webhooks::headers(&provider, wire, kind, time, &text);
+        statuses.push(webhooks::post(&provider, wire, &text, headers).await);
     }
     Ok(Json(json!({"event": event["id"], "statuses": statuses})))
 }
@@ -174,9 +190,9 @@ struct ModeBody {
 
 async fn webhook_mode(State(provider): Shared, Json(body): Json<ModeBody>) -> Answer {
     match body.mode.as_str() {
-        "normal" => provider.door.set_webhooks(false, false),
-        "paused" => provider.door.set_webhooks(true, false),
-        "off" => provider.door.set_webhooks(false, true),
+        "normal" => provider.event_switch.set(false, false),
+        "paused" => provider.event_switch.set(true, false),
+        "off" => provider.event_switch.set(false, true),
         _ => return Err(bad("mode is normal, paused or off")),
     }
     provider.wake.notify_one();
@@ -193,8 +209,9 @@ struct Find {
 
 async fn payments(State(provider): Shared, Query(find): Query<Find>) -> Answer {
     let mut db = provider.db.acquire().await?;
-    let found = ledger::payments(&provider, &mut db, find.reference.as_deref(), 0).await?;
-    Ok(Json(json!({"payments": found})))
+    let found = ledger::payments(&mut db, None, find.reference.as_deref(), 0).await?;
+    let shown: Vec<Value> = found.iter().map(|it| ledger::neutral(&provider, it)).collect();
+    Ok(Json(json!({"payments": shown})))
 }
 
 #[derive(Deserialize)]
@@ -215,21 +232,21 @@ async fn turn(
         return Err(bad("status is succeeded, declined, canceled, processing or reversed"));
     }
     let mut tx = provider.db.begin().await?;
-    let before = ledger::payment(&provider, &mut tx, &id)
-        .await?
-        .ok_or_else(|| bad("there is no such payment"))?;
-    let paid = before["status"] == "succeeded";
+    let before =
+        record::payment(&mut tx, &id).await?.ok_or_else(|| bad("there is no such payment"))?;
+    let paid = before.status == "succeeded";
     if paid && !["succeeded", "reversed"].contains(&body.status.as_str()) {
         return Err(bad("its money is in the ledger: refund or reverse it instead"));
     }
-    if before["status"] == "reversed" || (body.status == "reversed" && !paid) {
+    if before.status == "reversed" || (body.status == "reversed" && !paid) {
         return Err(bad("only what has succeeded is reversed, and that is the end of it"));
     }
     let hook = Hook { mode: body.silent.then_some(faults::Mode::Never), ..Hook::default() };
-    let asked = Asked { key: "", request_id: "req_control", hook: &hook };
-    let object = ledger::turn(&provider, &mut tx, &id, &body.status, &asked).await?;
+    let asked = Asked { key: "", request_id: "req_control", hook: &hook, later: true };
+    ledger::turn(&provider, &mut tx, &id, &body.status, &asked).await?;
+    let now = record::payment(&mut tx, &id).await?;
     tx.commit().await?;
-    Ok(Json(object))
+    Ok(Json(now.map(|it| ledger::neutral(&provider, &it)).unwrap_or_default()))
 }
 
 #[derive(Deserialize)]
@@ -244,22 +261,20 @@ async fn dashboard_refund(
     Json(body): Json<RefundBody>,
 ) -> Answer {
     let mut tx = provider.db.begin().await?;
-    let payment = ledger::payment(&provider, &mut tx, &id)
-        .await?
-        .ok_or_else(|| bad("there is no such payment"))?;
-    let currency = payment["currency"].as_str().unwrap_or_default().to_owned();
     let hook = Hook::default();
     let key = fresh("dashboard");
-    let asked = Asked { key: &key, request_id: "req_control", hook: &hook };
-    let made = ledger::give_back(
-        &provider,
-        &mut tx,
-        &id,
-        "dashboard",
-        (body.amount_minor, &currency),
-        &asked,
-    )
-    .await?;
+    let asked = Asked { key: &key, request_id: "req_control", hook: &hook, later: true };
+    let back = Back {
+        reference: "dashboard",
+        amount_minor: Some(body.amount_minor),
+        currency: None,
+        extra: &json!({}),
+    };
+    let given = ledger::give_back(&provider, &mut tx, &id, &back, &asked).await?;
+    if given == GivenBack::NoPayment {
+        return Err(bad("there is no such payment"));
+    }
+    let made = api::refund_answer(&provider, &mut tx, &given).await?;
     tx.commit().await?;
     let object: Value = serde_json::from_str(&made.body).unwrap_or_default();
     if made.status == 201 { Ok(Json(object)) } else { Err(bad(&made.body)) }
@@ -308,8 +323,10 @@ async fn events(State(provider): Shared) -> Answer {
 
 async fn reset(State(provider): Shared) -> Answer {
     provider.faults.clear();
-    provider.door.set(Mode::Open, None);
-    provider.door.set_webhooks(false, false);
+    for wire in Wire::ALL {
+        provider.doors.of(wire).set(Mode::Open, None);
+    }
+    provider.event_switch.set(false, false);
     let all =
         "delete from deliveries; delete from events; delete from effects; delete from refunds;
                delete from payments; delete from keys; delete from requests;";

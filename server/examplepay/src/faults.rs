@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Match {
+    /// The door: `examplepay`, `stripe` or `paypal`.
+    #[serde(default)]
+    pub door: Option<String>,
     /// The endpoint: `create_payment`, `get_payment`, ... or `any`.
     #[serde(default)]
     pub operation: Option<String>,
@@ -208,6 +211,8 @@ impl Script {
 /// What is known of a request when its script is looked for.
 #[derive(Clone, Debug, Default)]
 pub struct About<'a> {
+    /// The door.
+    pub door: &'a str,
     /// The endpoint.
     pub operation: &'a str,
     /// The key.
@@ -313,7 +318,8 @@ fn fits(matches: &Match, about: &About<'_>) -> bool {
         |wanted: Option<&str>, given: Option<&str>| wanted.is_none_or(|it| Some(it) == given);
     let operation = matches.operation.as_deref().filter(|name| *name != "any");
     let prefix = matches.key_prefix.as_deref();
-    same(operation, Some(about.operation))
+    same(matches.door.as_deref(), Some(about.door))
+        && same(operation, Some(about.operation))
         && same(matches.key.as_deref(), about.key)
         && same(matches.reference.as_deref(), about.reference)
         && same(matches.token.as_deref(), about.token)

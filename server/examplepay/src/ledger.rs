@@ -1,51 +1,20 @@
 //! Objects, keys and the ledger of effects. Whatever happens to money is one transaction here.
 
+pub mod record;
+mod refunds;
+mod schema;
 mod settle;
 
 use serde_json::{Value, json};
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 
-pub use self::settle::settle;
-use crate::{Provider, faults::Hook, fresh, millis, now_ms, tokens::Card, webhooks};
-
-/// The tables. Times are milliseconds since 1970.
-pub const SCHEMA: &str = "
-create table if not exists payments (
-    id text primary key, reference text not null, amount_minor integer not null, currency text not null,
-    status text not null, decline_code text, token text not null, return_url text not null,
-    idempotency_key text not null, request_id text not null, action_expires_at integer, hosted integer not null default 0,
-    due_at integer, due_status text, created_at integer not null, updated_at integer not null
-) strict;
-create index if not exists payments_reference on payments (reference);
-create table if not exists refunds (
-    id text primary key, payment text not null references payments (id), reference text not null,
-    amount_minor integer not null, currency text not null, status text not null, failure_code text,
-    idempotency_key text not null, request_id text not null, due_at integer, due_status text,
-    created_at integer not null, updated_at integer not null
-) strict;
-create index if not exists refunds_reference on refunds (reference);
-create table if not exists keys (
-    idempotency_key text primary key, fingerprint text not null, status integer, body text,
-    content_type text, created_at integer not null
-) strict;
-create table if not exists effects (
-    id integer primary key, kind text not null check (kind in ('charge', 'refund', 'refund_reversal', 'payment_reversal')),
-    payment text not null, refund text, reference text not null, amount_minor integer not null,
-    currency text not null, idempotency_key text not null, at integer not null
-) strict;
-create table if not exists events (
-    id text primary key, object text not null, type text not null, body text not null, at integer not null
-) strict;
-create table if not exists deliveries (
-    id integer primary key, event text not null, object text not null, body text not null, signature text not null,
-    due_at integer, tries integer not null default 0, last_status integer, done_at integer
-) strict;
-create table if not exists requests (
-    seq integer primary key, at_ms integer not null, method text not null, path text not null, query text,
-    key text, reference text, body_sha256 text, executed integer not null default 0,
-    answered text not null default 'pending', request_id text not null
-) strict;
-";
+use self::record::Payment;
+pub use self::{
+    refunds::{Back, GivenBack, give_back},
+    schema::prepare,
+    settle::settle,
+};
+use crate::{Provider, faults::Hook, fresh, millis, now_ms, tokens::Card, webhooks, wire::Wire};
 
 /// An answer that the idempotency layer can keep.
 #[derive(Clone, Debug)]
@@ -64,6 +33,11 @@ impl Made {
         Self { status, body: body.to_string(), content_type: "application/json".to_owned() }
     }
 
+    /// The answer to a question whose object may not exist.
+    pub fn found(object: Option<Value>) -> Option<Self> {
+        object.map(|object| Self::json(200, &object))
+    }
+
     /// An error with a type.
     pub fn error(status: u16, kind: &str, message: &str) -> Self {
         Self::json(status, &json!({"error": {"type": kind, "message": message}}))
@@ -79,6 +53,8 @@ pub struct Asked<'a> {
     pub request_id: &'a str,
     /// What happens to the event.
     pub hook: &'a Hook,
+    /// Whether it happens after that request, and not within it.
+    pub later: bool,
 }
 
 /// A payment that is asked for; checked already.
@@ -98,52 +74,56 @@ pub struct NewPayment {
     pub return_url: String,
 }
 
-/// A payment as the wire shows it.
+/// A payment as the own wire shows it.
 pub async fn payment(
     provider: &Provider,
     db: &mut SqliteConnection,
     id: &str,
 ) -> sqlx::Result<Option<Value>> {
-    let row = sqlx::query("select * from payments where id = ?")
-        .bind(id)
-        .fetch_optional(&mut *db)
-        .await?;
-    match row {
-        Some(row) => Ok(Some(show_payment(provider, db, &row).await?)),
-        None => Ok(None),
-    }
+    let found = record::payment(db, id).await?.filter(|it| it.wire == Wire::ExamplePay);
+    Ok(found.map(|it| show_payment(provider, &it)))
 }
 
-async fn show_payment(
+/// A payment of any wire, for the control API: in our own words, with the wire it belongs to.
+pub fn neutral(provider: &Provider, payment: &Payment) -> Value {
+    let mut shown = show_payment(provider, payment);
+    shown["wire"] = json!(payment.wire.name());
+    shown["charge"] = json!(payment.charge);
+    shown
+}
+
+fn show_payment(provider: &Provider, it: &Payment) -> Value {
+    let waits = it.status == "requires_action";
+    json!({
+        "id": it.id, "object": "payment", "account": provider.settings.account, "livemode": false,
+        "reference": it.reference,
+        "amount_minor": it.amount_minor,
+        "currency": it.currency,
+        "status": it.status,
+        "decline_code": it.decline_code,
+        "action_url": waits.then(|| provider.page(it.wire, &it.id)),
+        "action_expires_at": it.action_expires_at.filter(|_| waits),
+        "refunded_minor": it.refunded_minor,
+        "created_at": it.created_at,
+        "updated_at": it.updated_at,
+    })
+}
+
+/// A refund as the own wire shows it.
+pub async fn refund(
     provider: &Provider,
     db: &mut SqliteConnection,
-    row: &SqliteRow,
-) -> sqlx::Result<Value> {
-    let (id, status): (String, String) = (row.try_get("id")?, row.try_get("status")?);
-    let refunded: i64 = sqlx::query_scalar(
-        "select coalesce(sum(amount_minor), 0) from refunds where payment = ? and status = 'succeeded'",
-    )
-    .bind(&id)
-    .fetch_one(db)
-    .await?;
-    let waits = status == "requires_action";
-    Ok(json!({
-        "id": id, "object": "payment", "account": provider.settings.account, "livemode": false,
-        "reference": row.try_get::<String, _>("reference")?,
-        "amount_minor": row.try_get::<i64, _>("amount_minor")?,
-        "currency": row.try_get::<String, _>("currency")?,
-        "status": status,
-        "decline_code": row.try_get::<Option<String>, _>("decline_code")?,
-        "action_url": waits.then(|| format!("{}/confirm/{id}", provider.public_url)),
-        "action_expires_at": row.try_get::<Option<i64>, _>("action_expires_at")?.filter(|_| waits),
-        "refunded_minor": refunded,
-        "created_at": row.try_get::<i64, _>("created_at")?,
-        "updated_at": row.try_get::<i64, _>("updated_at")?,
-    }))
+    id: &str,
+) -> sqlx::Result<Option<Value>> {
+    let row = sqlx::query("select * from refunds where id = ? and wire = 'examplepay'")
+        .bind(id)
+        .fetch_optional(db)
+        .await?;
+    row.map(|row| show_refund(provider, &row)).transpose()
 }
 
-/// A refund as the wire shows it.
-pub async fn refund(
+/// A refund of any wire, for the control API.
+pub async fn neutral_refund(
     provider: &Provider,
     db: &mut SqliteConnection,
     id: &str,
@@ -169,24 +149,34 @@ fn show_refund(provider: &Provider, row: &SqliteRow) -> sqlx::Result<Value> {
 
 /// Payments that match, newest first.
 pub async fn payments(
+    db: &mut SqliteConnection,
+    wire: Option<Wire>,
+    reference: Option<&str>,
+    created_after: i64,
+) -> sqlx::Result<Vec<Payment>> {
+    let sql = format!(
+        "{} where (?1 is null or reference = ?1) and created_at > ?2 and (?3 is null or wire = ?3)
+         order by created_at desc, rowid desc limit 500",
+        record::PAYMENT
+    );
+    let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+        .bind(reference)
+        .bind(created_after)
+        .bind(wire.map(Wire::name))
+        .fetch_all(db)
+        .await?;
+    rows.iter().map(Payment::try_from).collect()
+}
+
+/// Those of the own wire, as it shows them.
+pub async fn own_payments(
     provider: &Provider,
     db: &mut SqliteConnection,
     reference: Option<&str>,
     created_after: i64,
 ) -> sqlx::Result<Vec<Value>> {
-    let rows = sqlx::query(
-        "select * from payments where (?1 is null or reference = ?1) and created_at > ?2
-         order by created_at desc, rowid desc limit 500",
-    )
-    .bind(reference)
-    .bind(created_after)
-    .fetch_all(&mut *db)
-    .await?;
-    let mut all = Vec::with_capacity(rows.len());
-    for row in &rows {
-        all.push(show_payment(provider, db, row).await?);
-    }
-    Ok(all)
+    let found = payments(db, Some(Wire::ExamplePay), reference, created_after).await?;
+    Ok(found.iter().map(|it| show_payment(provider, it)).collect())
 }
 
 /// Refunds with this reference, newest first.
@@ -195,11 +185,52 @@ pub async fn refunds(
     db: &mut SqliteConnection,
     reference: Option<&str>,
 ) -> sqlx::Result<Vec<Value>> {
-    let rows = sqlx::query("select * from refunds where (?1 is null or reference = ?1) order by created_at desc, rowid desc")
+    let rows = sqlx::query("select * from refunds where (?1 is null or reference = ?1) and wire = 'examplepay' order by created_at desc, rowid desc")
         .bind(reference)
         .fetch_all(db)
         .await?;
     rows.iter().map(|row| show_refund(provider, row)).collect()
+}
+
+/// What becomes of a payment that reaches its bank.
+pub struct Fate {
+    /// Our word for where it stands.
+    pub status: &'static str,
+    /// Why the bank said no.
+    pub decline: Option<&'static str>,
+    /// What the record says it was.
+    pub amount_minor: i64,
+    /// Of what.
+    pub currency: String,
+    /// When it is decided.
+    pub due: Option<i64>,
+    /// And how.
+    pub due_status: Option<&'static str>,
+    /// Until when its shopper may act.
+    pub expires: Option<i64>,
+}
+
+/// What a card makes of an amount.
+pub fn fate(provider: &Provider, card: Card, (amount, currency): (i64, &str), now: i64) -> Fate {
+    let settled = |status, decline| (status, decline, None);
+    let (status, decline, due_status) = match card {
+        Card::Succeeds | Card::WrongAmount | Card::WrongCurrency => settled("succeeded", None),
+        Card::Declined(code) => settled("declined", Some(code)),
+        Card::Confirms | Card::Hosted => settled("requires_action", None),
+        Card::Processes { succeeds: true } => ("processing", None, Some("succeeded")),
+        Card::Processes { succeeds: false } => ("processing", None, Some("declined")),
+        Card::UnknownStatus => settled("under_review", None),
+    };
+    let other = if currency == "USD" { "EUR" } else { "USD" };
+    Fate {
+        status,
+        decline,
+        amount_minor: amount + i64::from(card == Card::WrongAmount),
+        currency: if card == Card::WrongCurrency { other } else { currency }.to_owned(),
+        due: due_status.map(|_| now + millis(provider.settings.processing)),
+        due_status,
+        expires: (status == "requires_action").then(|| now + millis(provider.settings.action)),
+    }
 }
 
 /// Executes a payment: object, effect, event.
@@ -211,30 +242,8 @@ pub async fn create(
 ) -> sqlx::Result<Made> {
     let now = now_ms();
     let id = fresh("pay");
-    let (status, decline) = match new.card {
-        Card::Succeeds | Card::WrongAmount | Card::WrongCurrency => ("succeeded", None),
-        Card::Declined(code) => ("declined", Some(code)),
-        Card::Confirms | Card::Hosted => ("requires_action", None),
-        Card::Processes { .. } => ("processing", None),
-        Card::UnknownStatus => ("under_review", None),
-    };
-    let amount = new.amount_minor + i64::from(new.card == Card::WrongAmount);
-    let other = if new.currency == "USD" { "EUR" } else { "USD" };
-    let currency = if new.card == Card::WrongCurrency { other } else { &new.currency };
-    let due = matches!(new.card, Card::Processes { .. })
-        .then(|| now + millis(provider.settings.processing));
-    let due_status = match new.card {
-        Card::Processes { succeeds: true } => Some("succeeded"),
-        Card::Processes { succeeds: false } => Some("declined"),
-        Card::Succeeds
-        | Card::Declined(_)
-        | Card::Confirms
-        | Card::Hosted
-        | Card::WrongAmount
-        | Card::WrongCurrency
-        | Card::UnknownStatus => None,
-    };
-    let expires = (status == "requires_action").then(|| now + millis(provider.settings.action));
+    let Fate { status, decline, amount_minor: amount, currency, due, due_status, expires } =
+        fate(provider, new.card, (new.amount_minor, &new.currency), now);
     sqlx::query(
         "insert into payments (id, reference, amount_minor, currency, status, decline_code, token, return_url,
              idempotency_key, request_id, action_expires_at, hosted, due_at, due_status, created_at, updated_at)
@@ -243,7 +252,7 @@ pub async fn create(
     .bind(&id)
     .bind(&new.reference)
     .bind(amount)
-    .bind(currency)
+    .bind(&currency)
     .bind(status)
     .bind(decline)
     .bind(&new.token)
@@ -259,7 +268,7 @@ pub async fn create(
     .execute(&mut *db)
     .await?;
     if status == "succeeded" {
-        effect(db, ("charge", &id, None), &new.reference, (amount, currency), asked.key).await?;
+        effect(db, ("charge", &id, None), &new.reference, (amount, &currency), asked.key).await?;
     }
     let object = payment(provider, db, &id).await?.unwrap_or_default();
     if status != "under_review" {
@@ -291,8 +300,8 @@ pub async fn cancel(
             &json!({"error": {"type": "not_cancelable", "message": "It is settled.", "payment": object}}),
         )),
         _ => {
-            let object = turn(provider, db, id, "canceled", asked).await?;
-            Ok(Made::json(200, &object))
+            turn(provider, db, id, "canceled", asked).await?;
+            Ok(Made::json(200, &payment(provider, db, id).await?.unwrap_or_default()))
         }
     }
 }
@@ -304,110 +313,71 @@ pub async fn turn(
     id: &str,
     status: &str,
     asked: &Asked<'_>,
-) -> sqlx::Result<Value> {
-    let row =
-        sqlx::query("select status, reference, amount_minor, currency from payments where id = ?")
-            .bind(id)
-            .fetch_one(&mut *db)
-            .await?;
-    let before: String = row.try_get("status")?;
-    let decline = (status == "declined").then_some("generic_decline");
-    sqlx::query("update payments set status = ?, decline_code = ?, due_at = null, updated_at = ? where id = ?")
-        .bind(status)
-        .bind(decline)
-        .bind(now_ms())
-        .bind(id)
-        .execute(&mut *db)
-        .await?;
-    let amount: i64 = row.try_get("amount_minor")?;
-    let moved = match (before.as_str(), status) {
+) -> sqlx::Result<()> {
+    let before = record::payment(db, id).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let decline = match (status, before.status.as_str(), before.wire) {
+        ("declined", _, Wire::ExamplePay) => Some("generic_decline"),
+        _ => None,
+    };
+    sqlx::query(
+        "update payments set status = ?, decline_code = ?, due_at = null, updated_at = ? where id = ?",
+    )
+    .bind(status)
+    .bind(decline)
+    .bind(now_ms())
+    .bind(&before.id)
+    .execute(&mut *db)
+    .await?;
+    let amount = before.amount_minor;
+    let moved = match (before.status.as_str(), status) {
         ("succeeded", "reversed") => Some(("payment_reversal", -amount)),
         (before, "succeeded") if before != "succeeded" => Some(("charge", amount)),
         _ => None,
     };
     if let Some((kind, amount)) = moved {
-        let (reference, currency): (String, String) =
-            (row.try_get("reference")?, row.try_get("currency")?);
-        effect(db, (kind, id, None), &reference, (amount, &currency), asked.key).await?;
+        let money = (amount, before.currency.as_str());
+        effect(db, (kind, &before.id, None), &before.reference, money, asked.key).await?;
     }
-    let object = payment(provider, db, id).await?.unwrap_or_default();
-    if before != status {
-        webhooks::emit(provider, db, &object, asked).await?;
+    if before.status != status {
+        announce(provider, db, before.wire, &before.id, asked).await?;
     }
-    Ok(object)
+    Ok(())
 }
 
-/// Executes a refund. Succeeded and pending ones together never exceed what was paid.
-pub async fn give_back(
+/// Tells what became of a payment, in the words of its wire.
+pub async fn announce(
     provider: &Provider,
     db: &mut SqliteConnection,
-    of: &str,
-    reference: &str,
-    amount: (i64, &str),
+    wire: Wire,
+    id: &str,
     asked: &Asked<'_>,
-) -> sqlx::Result<Made> {
-    let row =
-        sqlx::query("select status, amount_minor, currency, token from payments where id = ?")
-            .bind(of)
-            .fetch_optional(&mut *db)
-            .await?;
-    let Some(row) = row else {
-        return Ok(Made::error(404, "not_found", "There is no such payment."));
-    };
-    let (status, currency, token): (String, String, String) =
-        (row.try_get("status")?, row.try_get("currency")?, row.try_get("token")?);
-    if status != "succeeded" || currency != amount.1 {
-        return Ok(Made::error(
-            422,
-            "payment_not_refundable",
-            "The payment has not succeeded in this currency.",
-        ));
+) -> sqlx::Result<()> {
+    match wire {
+        Wire::ExamplePay => {
+            let object = payment(provider, db, id).await?.unwrap_or_default();
+            webhooks::emit(provider, db, &object, asked).await
+        }
     }
-    let taken: i64 = row.try_get("amount_minor")?;
-    let returned: i64 = sqlx::query_scalar(
-        "select coalesce(sum(amount_minor), 0) from refunds where payment = ? and status in ('succeeded', 'pending')",
-    )
-    .bind(of)
-    .fetch_one(&mut *db)
-    .await?;
-    if returned + amount.0 > taken {
-        return Ok(Made::error(422, "refund_exceeds_payment", "More than is left of the payment."));
-    }
-    let now = now_ms();
-    let id = fresh("re");
-    let later = Some(now + millis(provider.settings.processing));
-    let (status, due_at, due_status) = match token.as_str() {
-        "tok_refund_pending" => ("pending", later, Some("succeeded")),
-        "tok_refund_fails_later" => ("succeeded", later, Some("failed")),
-        _ => ("succeeded", None, None),
-    };
-    sqlx::query(
-        "insert into refunds (id, payment, reference, amount_minor, currency, status, idempotency_key, request_id,
-             due_at, due_status, created_at, updated_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )
-    .bind(&id)
-    .bind(of)
-    .bind(reference)
-    .bind(amount.0)
-    .bind(amount.1)
-    .bind(status)
-    .bind(asked.key)
-    .bind(asked.request_id)
-    .bind(due_at)
-    .bind(due_status)
-    .bind(now)
-    .bind(now)
-    .execute(&mut *db)
-    .await?;
-    if status == "succeeded" {
-        effect(db, ("refund", of, Some(&id)), reference, (-amount.0, amount.1), asked.key).await?;
-    }
-    let object = refund(provider, db, &id).await?.unwrap_or_default();
-    webhooks::emit(provider, db, &object, asked).await?;
-    Ok(Made::json(201, &object))
 }
 
-async fn effect(
+/// Tells what became of a refund, in the words of its wire.
+pub async fn announce_refund(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    wire: Wire,
+    id: &str,
+    asked: &Asked<'_>,
+) -> sqlx::Result<()> {
+    match wire {
+        Wire::ExamplePay => {
+            let object = refund(provider, db, id).await?.unwrap_or_default();
+            webhooks::emit(provider, db, &object, asked).await
+        }
+    }
+}
+
+/// Money moved: one line of the ledger, never changed.
+pub async fn effect(
     db: &mut SqliteConnection,
     (kind, payment, refund): (&str, &str, Option<&str>),
     reference: &str,

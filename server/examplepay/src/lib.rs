@@ -6,12 +6,14 @@
 mod answer;
 mod api;
 mod control;
+mod desk;
 mod faults;
 mod ledger;
 mod page;
 mod serve;
 mod tokens;
 mod webhooks;
+mod wire;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -22,7 +24,11 @@ use sqlx::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use crate::webhooks::sign;
-use crate::{faults::Faults, serve::Door};
+use crate::{
+    faults::Faults,
+    serve::{Doors, Entrance, EventSwitch},
+    wire::Wire,
+};
 
 /// What the provider needs to start.
 #[derive(Clone, Debug)]
@@ -109,9 +115,26 @@ pub(crate) struct Provider {
     public_url: String,
     db: SqlitePool,
     faults: Faults,
-    door: Door,
+    doors: Doors,
+    event_switch: EventSwitch,
     client: reqwest::Client,
     wake: tokio::sync::Notify,
+}
+
+impl Provider {
+    /// Where events of this wire go.
+    pub(crate) fn webhook_url(&self, wire: Wire) -> Option<&str> {
+        match wire {
+            Wire::ExamplePay => self.settings.webhook_url.as_deref(),
+        }
+    }
+
+    /// The hosted page of a payment, as its shopper's browser sees it.
+    pub(crate) fn page(&self, wire: Wire, id: &str) -> String {
+        match wire {
+            Wire::ExamplePay => format!("{}/confirm/{id}", self.public_url),
+        }
+    }
 }
 
 /// A provider that is listening.
@@ -164,7 +187,8 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         public_url,
         db,
         faults: Faults::default(),
-        door: Door::default(),
+        doors: Doors::default(),
+        event_switch: EventSwitch::default(),
         client,
         wake: tokio::sync::Notify::new(),
     });
@@ -173,7 +197,7 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         listener,
         addr,
         api::router(Arc::clone(&provider)),
-        Arc::clone(&provider),
+        Entrance { provider: Arc::clone(&provider), wire: Wire::ExamplePay },
         stop.clone(),
     ));
     if let Some(listener) = control {
@@ -200,10 +224,7 @@ async fn open(settings: &Settings) -> Result<SqlitePool, StartError> {
     // One connection: every change is one transaction after another, as a small provider may.
     let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await;
     let pool = pool.map_err(|reason| trouble(reason.to_string()))?;
-    sqlx::raw_sql(ledger::SCHEMA)
-        .execute(&pool)
-        .await
-        .map_err(|reason| trouble(reason.to_string()))?;
+    ledger::prepare(&pool).await.map_err(|reason| trouble(reason.to_string()))?;
     Ok(pool)
 }
 

@@ -290,7 +290,7 @@ async fn turn(provider: &Provider, id: &str, status: &str) -> sqlx::Result<bool>
         &mut tx,
         id,
         status,
-        &Asked { key: &key, request_id: &request_id, hook: &hook },
+        &Asked { key: &key, request_id: &request_id, hook: &hook, later: true },
     )
     .await?;
     tx.commit().await?;

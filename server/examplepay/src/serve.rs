@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
-use crate::{Provider, StartError};
+use crate::{Provider, StartError, wire::Wire};
 
 /// Marks an answer that must never reach the wire: the connection ends instead.
 #[derive(Clone, Copy, Debug)]
@@ -38,22 +38,15 @@ pub enum Mode {
     Hang,
 }
 
-/// The API's door, and the switch for events.
+/// One door.
 pub struct Door {
     mode: Mutex<(Mode, Option<Instant>)>,
     changed: tokio::sync::Notify,
-    webhooks_paused: AtomicBool,
-    webhooks_off: AtomicBool,
 }
 
 impl Default for Door {
     fn default() -> Self {
-        Self {
-            mode: Mutex::new((Mode::Open, None)),
-            changed: tokio::sync::Notify::new(),
-            webhooks_paused: AtomicBool::new(false),
-            webhooks_off: AtomicBool::new(false),
-        }
+        Self { mode: Mutex::new((Mode::Open, None)), changed: tokio::sync::Notify::new() }
     }
 }
 
@@ -76,21 +69,30 @@ impl Door {
             None => (mode, None),
         }
     }
+}
 
+/// Whether events leave the house, over whichever wire.
+#[derive(Default)]
+pub struct EventSwitch {
+    paused: AtomicBool,
+    off: AtomicBool,
+}
+
+impl EventSwitch {
     /// Lets events flow, keeps them back, or drops them.
-    pub fn set_webhooks(&self, paused: bool, off: bool) {
-        self.webhooks_paused.store(paused, Ordering::Relaxed);
-        self.webhooks_off.store(off, Ordering::Relaxed);
+    pub fn set(&self, paused: bool, off: bool) {
+        self.paused.store(paused, Ordering::Relaxed);
+        self.off.store(off, Ordering::Relaxed);
     }
 
     /// Whether events are dropped.
-    pub fn webhooks_dropped(&self) -> bool {
-        self.webhooks_off.load(Ordering::Relaxed)
+    pub fn dropped(&self) -> bool {
+        self.off.load(Ordering::Relaxed)
     }
 
     /// Whether events are delivered.
-    pub fn webhooks_flow(&self) -> bool {
-        !self.webhooks_paused.load(Ordering::Relaxed) && !self.webhooks_off.load(Ordering::Relaxed)
+    pub fn flow(&self) -> bool {
+        !self.paused.load(Ordering::Relaxed) && !self.off.load(Ordering::Relaxed)
     }
 }
 
@@ -125,18 +127,52 @@ pub async fn control(listener: TcpListener, router: Router, stop: CancellationTo
     tasks.wait().await;
 }
 
-/// The API's door.
+/// The doors of all wires.
+#[derive(Default)]
+pub struct Doors {
+    examplepay: Door,
+}
+
+impl Doors {
+    /// The door where this wire is spoken.
+    pub fn of(&self, wire: Wire) -> &Door {
+        match wire {
+            Wire::ExamplePay => &self.examplepay,
+        }
+    }
+}
+
+/// What comes in at one door.
+#[derive(Clone)]
+pub struct Entrance {
+    /// Whose doors.
+    pub provider: Arc<Provider>,
+    /// Which of them.
+    pub wire: Wire,
+}
+
+impl Entrance {
+    fn mode(&self) -> Mode {
+        self.door().now().0
+    }
+
+    fn door(&self) -> &Door {
+        self.provider.doors.of(self.wire)
+    }
+}
+
+/// An API's door.
 pub async fn api(
     first: TcpListener,
     addr: SocketAddr,
     router: Router,
-    provider: Arc<Provider>,
+    entrance: Entrance,
     stop: CancellationToken,
 ) {
     let tasks = TaskTracker::new();
     let mut listener = Some(first);
     while !stop.is_cancelled() {
-        let (mode, left) = provider.door.now();
+        let (mode, left) = entrance.door().now();
         if mode == Mode::Refuse {
             listener = None;
         } else if listener.is_none() {
@@ -151,14 +187,14 @@ pub async fn api(
         };
         tokio::select! {
             () = stop.cancelled() => {}
-            () = provider.door.changed.notified() => {}
+            () = entrance.door().changed.notified() => {}
             () = tokio::time::sleep(pause) => {}
             accepted = accepted => match accepted {
                 Some((stream, _)) if mode == Mode::Hang => {
-                    tasks.spawn(hang(stream, Arc::clone(&provider), stop.clone()));
+                    tasks.spawn(hang(stream, entrance.clone(), stop.clone()));
                 }
                 Some((stream, _)) => {
-                    let door = Some(Arc::clone(&provider));
+                    let door = Some(entrance.clone());
                     tasks.spawn(connection(stream, router.clone(), door, stop.clone()));
                 }
                 None => {}
@@ -170,8 +206,8 @@ pub async fn api(
 }
 
 /// Keeps a connection open and says nothing, until the door changes.
-async fn hang(stream: TcpStream, provider: Arc<Provider>, stop: CancellationToken) {
-    while provider.door.now().0 == Mode::Hang && !stop.is_cancelled() {
+async fn hang(stream: TcpStream, entrance: Entrance, stop: CancellationToken) {
+    while entrance.mode() == Mode::Hang && !stop.is_cancelled() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     drop(stream);
@@ -181,16 +217,16 @@ async fn hang(stream: TcpStream, provider: Arc<Provider>, stop: CancellationToke
 async fn connection(
     stream: TcpStream,
     router: Router,
-    door: Option<Arc<Provider>>,
+    door: Option<Entrance>,
     stop: CancellationToken,
 ) {
     let service =
         hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
             let (router, door) = (router.clone(), door.clone());
             async move {
-                if let Some(provider) = door {
-                    let met = provider.door.now().0;
-                    while provider.door.now().0 == Mode::Hang {
+                if let Some(entrance) = door {
+                    let met = entrance.mode();
+                    while entrance.mode() == Mode::Hang {
                         tokio::time::sleep(Duration::from_millis(50)).await;
                     }
                     if met != Mode::Open {

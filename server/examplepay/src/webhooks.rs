@@ -10,10 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Provider,
-    faults::{Mode, Wrong},
+    faults::{Hook, Mode, Wrong},
     fresh,
     ledger::Asked,
     millis, now_ms,
+    wire::Wire,
 };
 
 /// How long an event is delivered before it is given up.
@@ -34,8 +35,22 @@ fn digest(secret: &str, time: i64, body: &str) -> String {
     }
 }
 
+/// What an event is sent with: as this kind of signature would have it.
+pub fn headers(
+    provider: &Provider,
+    wire: Wire,
+    kind: &str,
+    time: i64,
+    body: &str,
+) -> Vec<(&'static str, String)> {
+    let secret = match wire {
+        Wire::ExamplePay => ("ExamplePay-Signature", &provider.settings.webhook_secret),
+    };
+    header(kind, secret.1, time, body).map(|it| (secret.0, it)).into_iter().collect()
+}
+
 /// The header that a signature of this kind gives: a genuine one, or one of several wrong ones.
-pub fn header(kind: &str, secret: &str, time: i64, body: &str) -> Option<String> {
+fn header(kind: &str, secret: &str, time: i64, body: &str) -> Option<String> {
     match kind {
         "none" => None,
         "bad" => Some(sign("whsec_somebody_else", time, body)),
@@ -46,34 +61,62 @@ pub fn header(kind: &str, secret: &str, time: i64, body: &str) -> Option<String>
     }
 }
 
-/// An event about an object, in the transaction that made it true.
+/// An event about an object of the own wire, in the transaction that made it true.
 pub async fn emit(
     provider: &Provider,
     db: &mut SqliteConnection,
     object: &Value,
     asked: &Asked<'_>,
 ) -> sqlx::Result<()> {
-    let hook = asked.hook;
-    let mode = hook.mode.unwrap_or_default();
     let kind = format!("{}.{}", word(object, "object"), word(object, "status"));
     let mut shown = object.clone();
-    let wrong = hook.wrong;
-    distort(&mut shown, wrong);
+    distort(&mut shown, asked.hook.wrong);
     let body = event(&fresh("evt"), &kind, &provider.settings.account, &shown, asked);
-    let id = word(&body, "id").to_owned();
-    let text = body.to_string();
-    let of = word(object, "id");
+    let (id, of) = (word(&body, "id"), word(object, "id"));
+    let news = News { wire: Wire::ExamplePay, id, of, kind: &kind, body: &body, key: asked.key };
+    queue(provider, db, &news, asked.hook).await
+}
+
+/// An event that is ready to be sent.
+pub struct News<'a> {
+    /// The wire it is told over.
+    pub wire: Wire,
+    /// Its id.
+    pub id: &'a str,
+    /// The object it is about.
+    pub of: &'a str,
+    /// Its type.
+    pub kind: &'a str,
+    /// The whole of it.
+    pub body: &'a Value,
+    /// The key of the request that it came of.
+    pub key: &'a str,
+}
+
+/// Keeps an event, and makes the deliveries that a script leaves it.
+pub async fn queue(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    news: &News<'_>,
+    hook: &Hook,
+) -> sqlx::Result<()> {
+    let mode = hook.mode.unwrap_or_default();
+    let text = news.body.to_string();
     let now = now_ms();
-    sqlx::query("insert into events (id, object, type, body, at) values (?, ?, ?, ?, ?)")
-        .bind(&id)
-        .bind(of)
-        .bind(&kind)
-        .bind(&text)
-        .bind(now)
-        .execute(&mut *db)
-        .await?;
-    let dropped = mode == Mode::Never || provider.door.webhooks_dropped();
-    if dropped || provider.settings.webhook_url.is_none() {
+    sqlx::query(
+        "insert into events (id, object, type, body, at, wire, idempotency_key) values (?, ?, ?, ?, ?, ?, ?)",
+    )
+    .bind(news.id)
+    .bind(news.of)
+    .bind(news.kind)
+    .bind(&text)
+    .bind(now)
+    .bind(news.wire.name())
+    .bind(news.key)
+    .execute(&mut *db)
+    .await?;
+    let dropped = mode == Mode::Never || provider.event_switch.dropped();
+    if dropped || provider.webhook_url(news.wire).is_none() {
         return Ok(());
     }
     let wait = match mode {
@@ -90,16 +133,16 @@ pub async fn emit(
         "update deliveries set due_at = ? where object = ? and due_at is null and done_at is null",
     )
     .bind(now.saturating_add(wait).saturating_add(300))
-    .bind(of)
+    .bind(news.of)
     .execute(&mut *db)
     .await?;
     let due = (!hook.reverse).then(|| now.saturating_add(wait));
-    let signature = if wrong == Some(Wrong::Signature) { "bad" } else { "good" };
+    let signature = if hook.wrong == Some(Wrong::Signature) { "bad" } else { "good" };
     let copies = if mode == Mode::Copies { hook.copies.unwrap_or(2) } else { 1 };
     for _ in 0..copies {
         sqlx::query("insert into deliveries (event, object, body, signature, due_at) values (?, ?, ?, ?, ?)")
-            .bind(&id)
-            .bind(of)
+            .bind(news.id)
+            .bind(news.of)
             .bind(&text)
             .bind(signature)
             .bind(due)
@@ -137,21 +180,25 @@ fn word<'a>(object: &'a Value, name: &str) -> &'a str {
 }
 
 /// Posts one body; the status, or `None` where no answer came.
-pub async fn post(provider: &Provider, body: &str, header: Option<String>) -> Option<u16> {
-    let url = provider.settings.webhook_url.as_ref()?;
-    let request =
+pub async fn post(
+    provider: &Provider,
+    wire: Wire,
+    body: &str,
+    headers: Vec<(&'static str, String)>,
+) -> Option<u16> {
+    let url = provider.webhook_url(wire)?;
+    let mut request =
         provider.client.post(url).header("Content-Type", "application/json").body(body.to_owned());
-    let request = match header {
-        Some(header) => request.header("ExamplePay-Signature", header),
-        None => request,
-    };
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
     request.send().await.ok().map(|answer| answer.status().as_u16())
 }
 
 /// Delivers what is due, several at a time, until told to stop.
 pub async fn deliver(provider: Arc<Provider>, stop: CancellationToken) {
     while !stop.is_cancelled() {
-        let due = if provider.door.webhooks_flow() {
+        let due = if provider.event_switch.flow() {
             due(&provider).await.unwrap_or_default()
         } else {
             Vec::new()
@@ -176,11 +223,12 @@ struct Delivery {
     signature: String,
     tries: i64,
     first_due: i64,
+    wire: Wire,
 }
 
 async fn due(provider: &Provider) -> sqlx::Result<Vec<Delivery>> {
     let rows = sqlx::query(
-        "select deliveries.*, events.at from deliveries join events on events.id = event
+        "select deliveries.*, events.at, events.wire from deliveries join events on events.id = event
          where done_at is null and due_at <= ? order by due_at limit 8",
     )
     .bind(now_ms())
@@ -194,19 +242,16 @@ async fn due(provider: &Provider) -> sqlx::Result<Vec<Delivery>> {
                 signature: row.try_get("signature")?,
                 tries: row.try_get("tries")?,
                 first_due: row.try_get("at")?,
+                wire: Wire::named(row.try_get("wire")?).unwrap_or(Wire::ExamplePay),
             })
         })
         .collect()
 }
 
 async fn attempt(provider: &Provider, delivery: Delivery) {
-    let header = header(
-        &delivery.signature,
-        &provider.settings.webhook_secret,
-        now_ms() / 1000,
-        &delivery.body,
-    );
-    let status = post(provider, &delivery.body, header).await;
+    let (wire, time) = (delivery.wire, now_ms() / 1000);
+    let headers = headers(provider, wire, &delivery.signature, time, &delivery.body);
+    let status = post(provider, wire, &delivery.body, headers).await;
     let taken = status.is_some_and(|status| (200..300).contains(&status));
     let wait = (500_i64 << delivery.tries.min(7)).min(60_000);
     let over = now_ms() - delivery.first_due > millis(GIVE_UP);

@@ -3,29 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
+    desk::Act,
     ledger::{Made, NewPayment},
     tokens,
 };
-
-/// What is to be executed; its parameters were checked before any key is touched.
-#[derive(Clone)]
-pub enum Act {
-    /// A payment.
-    Create(NewPayment),
-    /// Cancel the payment with this id.
-    Cancel(String),
-    /// A refund.
-    Refund {
-        /// Of which payment.
-        of: String,
-        /// The merchant's reference.
-        reference: String,
-        /// How much.
-        amount_minor: i64,
-        /// Of what.
-        currency: String,
-    },
-}
 
 /// The answer to a parameter that is not right.
 pub fn invalid(param: &str, message: &str) -> Made {

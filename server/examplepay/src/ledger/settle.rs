@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use sqlx::{Row, SqliteConnection};
 use tokio_util::sync::CancellationToken;
 
-use super::{Asked, effect, refund, turn};
-use crate::{Provider, faults::Hook, now_ms, webhooks};
+use super::{Asked, announce_refund, effect, record::Refund, turn};
+use crate::{Provider, faults::Hook, now_ms};
 
 /// Finishes what takes a while: until told to stop.
 pub async fn settle(provider: Arc<Provider>, stop: CancellationToken) {
@@ -41,7 +41,7 @@ async fn settle_payments(provider: &Provider, db: &mut SqliteConnection) -> sqlx
         let (id, status): (String, String) = (row.try_get("id")?, row.try_get("due_status")?);
         let (key, request_id): (String, String) =
             (row.try_get("idempotency_key")?, row.try_get("request_id")?);
-        let asked = Asked { key: &key, request_id: &request_id, hook: &hook };
+        let asked = Asked { key: &key, request_id: &request_id, hook: &hook, later: true };
         turn(provider, db, &id, &status, &asked).await?;
     }
     Ok(())
@@ -61,6 +61,7 @@ async fn settle_refunds(provider: &Provider, db: &mut SqliteConnection) -> sqlx:
         let (key, request_id): (String, String) =
             (row.try_get("idempotency_key")?, row.try_get("request_id")?);
         let amount: i64 = row.try_get("amount_minor")?;
+        let wire = Refund::try_from(&row)?.wire;
         sqlx::query(
             "update refunds set status = ?, failure_code = ?, due_at = null, updated_at = ? where id = ?",
         )
@@ -78,9 +79,8 @@ async fn settle_refunds(provider: &Provider, db: &mut SqliteConnection) -> sqlx:
         if let Some((kind, signed)) = effected {
             effect(db, (kind, &of, Some(&id)), &reference, (signed, &currency), &key).await?;
         }
-        let object = refund(provider, db, &id).await?.unwrap_or_default();
-        let asked = Asked { key: &key, request_id: &request_id, hook: &hook };
-        webhooks::emit(provider, db, &object, &asked).await?;
+        let asked = Asked { key: &key, request_id: &request_id, hook: &hook, later: true };
+        announce_refund(provider, db, wire, &id, &asked).await?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The idempotency layer: a key is executed once, and gives the same bytes ever after.
+//! The idempotency layer: a key is executed once, and gives the same answer ever after.
 
 use std::{
     collections::HashSet,
@@ -8,20 +8,23 @@ use std::{
 
 use sqlx::{Row, SqliteConnection};
 
-use super::{Api, broken, read::Act};
+use super::{Act, Desk};
 use crate::{
     answer,
     faults::Step,
-    ledger::{self, Asked, Made},
+    ledger::{Asked, Made},
     millis, now_ms,
+    wire::{Refusal, Wire},
 };
 
-/// One execution under a key.
+/// One execution, under a key where the wire lets one out.
 pub struct Job {
     /// What is asked for.
     pub act: Act,
     /// The key.
-    pub key: String,
+    pub key: Option<String>,
+    /// How long it is remembered.
+    pub window: Duration,
     /// Tells this request from another one with the same key.
     pub fingerprint: String,
     /// The merchant's reference, for lookups that are to miss it.
@@ -32,6 +35,28 @@ pub struct Job {
     pub request_id: String,
     /// Its place in the request log.
     pub seq: i64,
+}
+
+/// What an execution made, and what its key gives from now on.
+pub struct Outcome {
+    /// The answer.
+    pub made: Made,
+    /// What is kept under the key.
+    pub keep: Keep,
+}
+
+impl Outcome {
+    /// The answer is kept as it is.
+    pub fn answered(made: Made) -> Self {
+        Self { made, keep: Keep::Answer }
+    }
+}
+
+/// What a key gives from now on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// The same answer, byte for byte.
+    Answer,
 }
 
 /// What became of a request.
@@ -53,21 +78,17 @@ impl Done {
 
 /// A key that is being executed; free again when this is dropped, however that comes.
 struct Held<'a> {
-    api: &'a Api,
+    desk: &'a Desk,
     key: &'a str,
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.api.running().remove(self.key);
+        self.desk.running().remove(self.key);
     }
 }
 
-fn in_use() -> Done {
-    Done::nothing(Made::error(409, "idempotency_key_in_use", "This key is being executed."))
-}
-
-impl Api {
+impl Desk {
     fn running(&self) -> MutexGuard<'_, HashSet<String>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -75,58 +96,72 @@ impl Api {
     fn hold<'a>(&'a self, key: &'a str) -> Option<Held<'a>> {
         // Lazily: a `Held` that nobody holds would free the key of another request.
         let free = self.running().insert(key.to_owned());
-        free.then(|| Held { api: self, key })
+        free.then(|| Held { desk: self, key })
+    }
+
+    fn in_use(&self) -> Done {
+        Done::nothing(self.wire.refusal(Refusal::KeyInUse))
     }
 
     /// Executes once per key: the same key gives the stored answer, other content is refused.
     pub async fn execute(&self, job: &Job) -> Done {
-        if self.running().contains(&job.key) {
-            return in_use();
-        }
-        self.stored_or_executed(job).await.unwrap_or_else(|reason| Done::nothing(broken(&reason)))
+        let done = match &job.key {
+            None => self.execute_once(job).await,
+            Some(key) if self.running().contains(key) => return self.in_use(),
+            Some(key) => self.stored_or_executed(job, key).await,
+        };
+        done.unwrap_or_else(|reason| Done::nothing(self.broken(&reason)))
     }
 
-    async fn stored_or_executed(&self, job: &Job) -> sqlx::Result<Done> {
+    async fn stored_or_executed(&self, job: &Job, key: &str) -> sqlx::Result<Done> {
         // A stored answer is given to any number of callers at once.
         let mut db = self.provider.db.acquire().await?;
         if let Some(done) = self.stored(&mut db, job).await? {
             return Ok(done);
         }
         drop(db);
-        match self.hold(&job.key) {
+        match self.hold(key) {
             Some(_held) => self.execute_once(job).await,
-            None => Ok(in_use()),
+            None => Ok(self.in_use()),
         }
     }
 
     /// Executes after a while; the key counts as being executed from now on.
     pub fn execute_later(&self, job: Job) -> Done {
-        if self.hold(&job.key).map(std::mem::forget).is_none() {
-            return in_use();
+        let key = job.key.clone().unwrap_or_default();
+        if self.hold(&key).map(std::mem::forget).is_none() {
+            return self.in_use();
         }
-        let api = self.clone();
+        let desk = self.clone();
         tokio::spawn(async move {
-            let _held = Held { api: &api, key: &job.key };
+            let _held = Held { desk: &desk, key: &key };
             tokio::time::sleep(Duration::from_millis(job.step.execute_after_ms)).await;
-            match api.execute_once(&job).await {
-                Ok(done) => api.executed(job.seq, done.executed).await,
+            match desk.execute_once(&job).await {
+                Ok(done) => desk.executed(job.seq, done.executed).await,
                 Err(reason) => tracing::warn!(%reason, "a late execution did not happen"),
             }
         });
-        Done::nothing(Made::error(504, "timeout", "It takes longer."))
+        Done::nothing(self.wire.refusal(Refusal::Later))
+    }
+
+    /// The name of a key in the database: each door has keys of its own.
+    fn scoped(&self, key: &str) -> String {
+        match self.wire {
+            Wire::ExamplePay => key.to_owned(),
+        }
     }
 
     async fn stored(&self, db: &mut SqliteConnection, job: &Job) -> sqlx::Result<Option<Done>> {
-        let oldest = now_ms() - millis(self.provider.settings.key_window);
+        let Some(key) = &job.key else { return Ok(None) };
+        let oldest = now_ms() - millis(job.window);
         let row = sqlx::query("select * from keys where idempotency_key = ? and created_at >= ?")
-            .bind(&job.key)
+            .bind(self.scoped(key))
             .bind(oldest)
-            .fetch_optional(db)
+            .fetch_optional(&mut *db)
             .await?;
         let Some(row) = row else { return Ok(None) };
         if row.try_get::<String, _>("fingerprint")? != job.fingerprint {
-            let message = "This key was used for another request.";
-            return Ok(Some(Done::nothing(Made::error(422, "idempotency_mismatch", message))));
+            return Ok(Some(Done::nothing(self.wire.refusal(Refusal::KeyMismatch))));
         }
         let status: i64 = row.try_get("status")?;
         let made = Made {
@@ -148,30 +183,37 @@ impl Api {
             let time = Duration::from_millis(hide.not_found_for_ms);
             provider.faults.hide(job.reference.as_deref().unwrap_or_default(), time);
         }
-        let asked = Asked { key: &job.key, request_id: &job.request_id, hook: &job.step.webhook };
-        let made = match &job.act {
-            Act::Create(new) => ledger::create(provider, &mut tx, new, &asked).await?,
-            Act::Cancel(id) => ledger::cancel(provider, &mut tx, id, &asked).await?,
-            Act::Refund { of, reference, amount_minor, currency } => {
-                let amount = (*amount_minor, currency.as_str());
-                ledger::give_back(provider, &mut tx, of, reference, amount, &asked).await?
-            }
-        };
+        let key = job.key.as_deref().unwrap_or_default();
+        let asked =
+            Asked { key, request_id: &job.request_id, hook: &job.step.webhook, later: false };
+        let Outcome { made, keep: _ } = self.perform(&mut tx, &job.act, &asked).await?;
         let kept = if job.step.save { answer::replacement(&job.step.answer) } else { None };
-        let kept = kept.as_ref().unwrap_or(&made);
+        if let Some(key) = &job.key {
+            self.keep(&mut tx, job, key, kept.as_ref().unwrap_or(&made)).await?;
+        }
+        tx.commit().await?;
+        Ok(Done { made, executed: true, replayed: false })
+    }
+
+    async fn keep(
+        &self,
+        db: &mut SqliteConnection,
+        job: &Job,
+        key: &str,
+        kept: &Made,
+    ) -> sqlx::Result<()> {
         sqlx::query(
             "insert or replace into keys (idempotency_key, fingerprint, status, body, content_type, created_at)
              values (?, ?, ?, ?, ?, ?)",
         )
-        .bind(&job.key)
+        .bind(self.scoped(key))
         .bind(&job.fingerprint)
         .bind(i64::from(kept.status))
         .bind(&kept.body)
         .bind(&kept.content_type)
         .bind(now_ms())
-        .execute(&mut *tx)
+        .execute(db)
         .await?;
-        tx.commit().await?;
-        Ok(Done { made, executed: true, replayed: false })
+        Ok(())
     }
 }

@@ -1,0 +1,294 @@
+//! The desk behind every door: who asks, what the script wants, the key, the execution, the log.
+
+mod keys;
+mod log;
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+};
+
+use axum::{body::Bytes, http::HeaderMap, response::Response};
+use sha2::{Digest, Sha256};
+
+pub use self::keys::Outcome;
+use self::{
+    keys::{Done, Job},
+    log::Entry,
+};
+use crate::{
+    Provider,
+    answer::{self, Stamp},
+    api,
+    faults::{About, Execute, Later, Mode, Step},
+    ledger::{Asked, Made, NewPayment},
+    tokens,
+    wire::{Refusal, Wire, kept_headers},
+};
+
+/// What the handlers of one door share: the provider, and the keys that are being executed.
+#[derive(Clone)]
+pub struct Desk {
+    /// The provider.
+    pub provider: Arc<Provider>,
+    /// What is spoken at this door.
+    pub wire: Wire,
+    running: Arc<Mutex<HashSet<String>>>,
+}
+
+/// What is to be executed; its parameters were checked before any key is touched.
+#[derive(Clone)]
+pub enum Act {
+    /// A payment.
+    Create(NewPayment),
+    /// Cancel the payment with this id.
+    Cancel(String),
+    /// A refund.
+    Refund {
+        /// Of which payment.
+        of: String,
+        /// The merchant's reference.
+        reference: String,
+        /// How much.
+        amount_minor: i64,
+        /// Of what.
+        currency: String,
+    },
+}
+
+/// One mutating request, read and not yet judged.
+pub struct Request {
+    /// The operation that scripts name.
+    pub operation: &'static str,
+    /// The path.
+    pub path: String,
+    /// The merchant's reference.
+    pub reference: Option<String>,
+    /// The payment token, for scripts.
+    pub token: Option<String>,
+    /// The token whose own fault this request meets.
+    pub faulty: Option<String>,
+    /// The body.
+    pub body: Bytes,
+    /// The body in the one form that equal requests share; `None` is the body itself.
+    pub content: Option<String>,
+    /// What is asked for, or what is wrong with it.
+    pub act: Result<Act, Made>,
+}
+
+/// What a question is about.
+pub struct Question<'a> {
+    /// The operation that scripts name.
+    pub operation: &'static str,
+    /// The path.
+    pub path: String,
+    /// What is searched for.
+    pub query: Option<String>,
+    /// The merchant's reference.
+    pub reference: Option<String>,
+    /// What it was sent with.
+    pub headers: &'a HeaderMap,
+}
+
+impl Desk {
+    /// The desk of one door.
+    pub fn new(provider: Arc<Provider>, wire: Wire) -> Self {
+        Self { provider, wire, running: Arc::default() }
+    }
+
+    /// The reference of a payment or refund, for scripts.
+    pub async fn reference_of(&self, id: &str) -> Option<String> {
+        sqlx::query_scalar(
+            "select reference from payments where id = ?1 or charge = ?1
+             union all select reference from refunds where id = ?1",
+        )
+        .bind(id)
+        .fetch_optional(&self.provider.db)
+        .await
+        .ok()
+        .flatten()
+    }
+
+    fn authorized(&self, headers: &HeaderMap) -> bool {
+        let given = headers.get("authorization").map_or(&[][..], |it| it.as_bytes());
+        let same =
+            |wanted: &str| bool::from(subtle::ConstantTimeEq::ct_eq(given, wanted.as_bytes()));
+        match self.wire {
+            Wire::ExamplePay => same(&format!("Bearer {}", self.provider.settings.api_key)),
+        }
+    }
+
+    /// Something broke on our side; the reason is for our log only.
+    pub fn broken(&self, reason: &dyn std::fmt::Display) -> Made {
+        tracing::warn!(%reason, "the provider did not do what was asked");
+        self.wire.refusal(Refusal::Broken)
+    }
+
+    /// A read: never executed under a key, and truthful unless a script says otherwise.
+    pub async fn ask(
+        &self,
+        question: Question<'_>,
+        read: impl AsyncFnOnce(&Provider) -> sqlx::Result<Option<Made>>,
+    ) -> Response {
+        let stamp = Stamp::new(self.wire, question.headers);
+        let entry = Entry {
+            method: "GET",
+            path: &question.path,
+            query: question.query.as_deref(),
+            reference: question.reference.as_deref(),
+            headers: question.headers,
+            ..Entry::new(question.headers, &stamp.request_id)
+        };
+        let seq = self.log(&entry).await;
+        if !self.authorized(question.headers) {
+            self.answered(seq, false, "401").await;
+            return answer::plain(&self.wire.refusal(Refusal::Unauthorized), &stamp, false);
+        }
+        let reference = question.reference.as_deref();
+        let door = self.wire.name();
+        let about = About { operation: question.operation, reference, door, ..About::default() };
+        let step = self.provider.faults.next(&about).unwrap_or_default();
+        let made = match self.provider.faults.lookup_status(reference) {
+            Some(404) if question.operation.starts_with("find") => self.wire.nothing_found(),
+            Some(404) => self.wire.refusal(Refusal::NotFound),
+            Some(status) => self.wire.refusal(Refusal::Unavailable(status)),
+            None => match read(&self.provider).await {
+                Ok(Some(made)) => made,
+                Ok(None) => self.wire.refusal(Refusal::NotFound),
+                Err(reason) => self.broken(&reason),
+            },
+        };
+        let made = answer::replacement(&step.answer).unwrap_or(made);
+        self.answered(seq, false, &answer::name(&step, &made)).await;
+        answer::deliver(&step, &made, &stamp, false).await
+    }
+
+    /// A mutating request: authorised, well formed, limited; then the key; then execution.
+    ///
+    /// A client that hangs up meanwhile stops nothing: what was begun is finished and logged.
+    pub async fn mutate(&self, headers: &HeaderMap, request: Request) -> Response {
+        let (desk, authorized) = (self.clone(), self.authorized(headers));
+        let stamp = Stamp::new(self.wire, headers);
+        let (id, headers) = (stamp.request_id.clone(), headers.clone());
+        let judged =
+            tokio::spawn(async move { desk.judge(request, &headers, authorized, &id).await }).await;
+        match judged {
+            Ok((step, done)) => answer::deliver(&step, &done.made, &stamp, done.replayed).await,
+            Err(reason) => answer::plain(&self.broken(&reason), &stamp, false),
+        }
+    }
+
+    async fn judge(
+        &self,
+        request: Request,
+        headers: &HeaderMap,
+        authorized: bool,
+        request_id: &str,
+    ) -> (Step, Done) {
+        let key = headers.get(self.wire.key_header()).and_then(|it| it.to_str().ok());
+        let entry = Entry {
+            path: &request.path,
+            key,
+            reference: request.reference.as_deref(),
+            body: Some(&request.body),
+            ..Entry::new(headers, request_id)
+        };
+        let seq = self.log(&entry).await;
+        if !authorized {
+            self.answered(seq, false, "401").await;
+            return (Step::default(), Done::nothing(self.wire.refusal(Refusal::Unauthorized)));
+        }
+        let step = self.step_for(&request, key, seq).await;
+        let checked = match &request.act {
+            _ if key.is_some_and(|it| it.is_empty() || it.len() > self.wire.key_length_max()) => {
+                Err(self.wire.refusal(Refusal::BadKey))
+            }
+            _ if key.is_none() && self.wire == Wire::ExamplePay => Err(api::keyless()),
+            Err(made) => Err(made.clone()),
+            Ok(act) => Ok(Job {
+                act: act.clone(),
+                key: key.map(str::to_owned),
+                window: self.window(&request.path),
+                fingerprint: fingerprint(&request),
+                reference: request.reference.clone(),
+                step: step.clone(),
+                request_id: request_id.to_owned(),
+                seq,
+            }),
+        };
+        let mut done = match (checked, step.execute) {
+            (Err(made), _) => Done::nothing(made),
+            (Ok(_), Some(Execute::Now(false))) => {
+                Done::nothing(self.wire.refusal(Refusal::NotDone))
+            }
+            (Ok(job), Some(Execute::Later(Later::Later))) => self.execute_later(job),
+            (Ok(job), Some(Execute::Now(true)) | None) => self.execute(&job).await,
+        };
+        if let Some(made) = answer::replacement(&step.answer) {
+            (done.made, done.replayed) = (made, false);
+        }
+        self.answered(seq, done.executed, &answer::name(&step, &done.made)).await;
+        if done.executed && step.webhook.mode == Some(Mode::BeforeResponse) {
+            self.wait_for_delivery(key).await;
+        }
+        (step, done)
+    }
+
+    /// The script's step; where there is none, what the test token brings with its first request.
+    async fn step_for(&self, request: &Request, key: Option<&str>, seq: i64) -> Step {
+        let about = About {
+            operation: request.operation,
+            door: self.wire.name(),
+            key,
+            reference: request.reference.as_deref(),
+            token: request.token.as_deref(),
+        };
+        if let Some(step) = self.provider.faults.next(&about) {
+            return step;
+        }
+        let Some(step) = request.faulty.as_deref().and_then(tokens::first_step) else {
+            return Step::default();
+        };
+        let earlier: Result<i64, _> = sqlx::query_scalar(
+            "select count(*) from requests where key = ? and seq < ? and door = ? and answered not in ('400', '401')",
+        )
+        .bind(key)
+        .bind(seq)
+        .bind(self.wire.name())
+        .fetch_one(&self.provider.db)
+        .await;
+        if earlier.is_ok_and(|count| count == 0) { step } else { Step::default() }
+    }
+
+    /// How long a key is remembered at this address.
+    fn window(&self, _path: &str) -> std::time::Duration {
+        match self.wire {
+            Wire::ExamplePay => self.provider.settings.key_window,
+        }
+    }
+
+    /// Does what was asked, within the transaction that also keeps the answer.
+    async fn perform(
+        &self,
+        db: &mut sqlx::SqliteConnection,
+        act: &Act,
+        asked: &Asked<'_>,
+    ) -> sqlx::Result<Outcome> {
+        match act {
+            Act::Create(_) | Act::Cancel(_) | Act::Refund { .. } => {
+                api::perform(&self.provider, db, act, asked).await.map(Outcome::answered)
+            }
+        }
+    }
+}
+
+fn fingerprint(request: &Request) -> String {
+    let mut hash = Sha256::new();
+    hash.update(&request.path);
+    hash.update([0]);
+    match &request.content {
+        Some(content) => hash.update(content),
+        None => hash.update(&request.body),
+    }
+    hex::encode(hash.finalize())
+}
