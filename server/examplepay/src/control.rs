@@ -20,7 +20,7 @@ use crate::{
     faults::{self, Hook, Lookups, Script},
     fresh,
     ledger::{self, Asked, Back, GivenBack, record},
-    now_ms, page,
+    now_ms, page, partners,
     serve::Mode,
     webhooks,
     wire::Wire,
@@ -49,7 +49,7 @@ fn bad(message: &str) -> Trouble {
 }
 
 fn door_named(name: &str) -> Result<Wire, Trouble> {
-    Wire::named(name).ok_or_else(|| bad("door is examplepay, stripe or paypal"))
+    Wire::named(name).ok_or_else(|| bad("door is examplepay, stripe, paypal or partners"))
 }
 
 /// The routes.
@@ -122,9 +122,15 @@ async fn outage(State(provider): Shared, Json(body): Json<OutageBody>) -> Answer
         "off" => Mode::Open,
         _ => return Err(bad("mode is refuse, hang or off")),
     };
-    let only = body.door.as_deref().map(door_named).transpose()?;
-    for wire in Wire::ALL.into_iter().filter(|it| only.is_none_or(|only| only == *it)) {
-        provider.doors.of(wire).set(mode, body.for_ms.map(Duration::from_millis));
+    let time = body.for_ms.map(Duration::from_millis);
+    let partners = body.door.as_deref() == Some(partners::DOOR);
+    if partners || body.door.is_none() {
+        provider.doors.partners.set(mode, time);
+    }
+    let only = body.door.as_deref().filter(|_| !partners).map(door_named).transpose()?;
+    let meant = |wire: &Wire| !partners && only.is_none_or(|only| only == *wire);
+    for wire in Wire::ALL.into_iter().filter(meant) {
+        provider.doors.of(wire).set(mode, time);
     }
     // A refusing door is shut before this call is answered, so that what follows meets it so.
     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -326,11 +332,13 @@ async fn reset(State(provider): Shared) -> Answer {
     for wire in Wire::ALL {
         provider.doors.of(wire).set(Mode::Open, None);
     }
+    provider.doors.partners.set(Mode::Open, None);
     provider.event_switch.set(false, false);
     let all =
         "delete from deliveries; delete from events; delete from effects; delete from refunds;
                delete from payments; delete from keys; delete from requests;";
     sqlx::raw_sql(all).execute(&provider.db).await?;
+    sqlx::raw_sql(partners::FORGET).execute(&provider.db).await?;
     Ok(Json(json!({"reset": true})))
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Match {
-    /// The door: `examplepay`, `stripe` or `paypal`.
+    /// The door: `examplepay`, `stripe`, `paypal` or `partners`.
     #[serde(default)]
     pub door: Option<String>,
     /// The endpoint: `create_payment`, `get_payment`, ... or `any`.
@@ -159,7 +159,7 @@ pub struct Step {
 }
 
 /// The endpoints that a script can name.
-const OPERATIONS: [&str; 8] = [
+const OPERATIONS: [&str; 11] = [
     "create_payment",
     "get_payment",
     "find_payment",
@@ -167,6 +167,9 @@ const OPERATIONS: [&str; 8] = [
     "create_refund",
     "get_refund",
     "find_refund",
+    "create_invoice",
+    "get_invoice",
+    "create_shipment",
     "any",
 ];
 

@@ -10,6 +10,7 @@ mod desk;
 mod faults;
 mod ledger;
 mod page;
+mod partners;
 mod serve;
 mod tokens;
 mod webhooks;
@@ -37,6 +38,12 @@ pub struct Settings {
     pub addr: SocketAddr,
     /// Where its control API listens; `None` turns it off.
     pub control_addr: Option<SocketAddr>,
+    /// Where the shop's two partners listen; `None` turns them off.
+    pub partners_addr: Option<SocketAddr>,
+    /// The one key they take.
+    pub partners_api_key: String,
+    /// How long after it was made an invoice is found.
+    pub invoice_lag: Duration,
     /// Its address as shoppers' browsers see it; `None` is the one it listens on.
     pub public_url: Option<String>,
     /// Its database file.
@@ -65,6 +72,9 @@ impl Default for Settings {
         Self {
             addr: local(4010),
             control_addr: Some(local(4011)),
+            partners_addr: None,
+            partners_api_key: "key_partners".to_owned(),
+            invoice_lag: Duration::from_secs(2),
             public_url: None,
             database: PathBuf::from("data/examplepay.db"),
             api_key: "sk_test_payonce".to_owned(),
@@ -143,6 +153,8 @@ pub struct Running {
     pub addr: SocketAddr,
     /// Where its control API is.
     pub control_addr: Option<SocketAddr>,
+    /// Where the partners are.
+    pub partners_addr: Option<SocketAddr>,
     stop: CancellationToken,
     tasks: TaskTracker,
     provider: Arc<Provider>,
@@ -175,6 +187,8 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         .as_ref()
         .zip(settings.control_addr)
         .map(|(listener, at)| serve::local(listener, at));
+    let partners = partners::listen(&settings).await?;
+    let partners_addr = partners.as_ref().map(|(_, addr)| *addr);
     let client = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
@@ -202,11 +216,15 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
     ));
     if let Some(listener) = control {
         let router = control::router(Arc::clone(&provider));
+        let router = router.merge(partners::control(Arc::clone(&provider)));
         tasks.spawn(serve::control(listener, router, stop.clone()));
+    }
+    if let Some(listening) = partners {
+        tasks.spawn(partners::open(listening, Arc::clone(&provider), stop.clone()));
     }
     tasks.spawn(webhooks::deliver(Arc::clone(&provider), stop.clone()));
     tasks.spawn(ledger::settle(Arc::clone(&provider), stop.clone()));
-    Ok(Running { addr, control_addr, stop, tasks, provider })
+    Ok(Running { addr, control_addr, partners_addr, stop, tasks, provider })
 }
 
 async fn open(settings: &Settings) -> Result<SqlitePool, StartError> {
@@ -225,6 +243,7 @@ async fn open(settings: &Settings) -> Result<SqlitePool, StartError> {
     let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await;
     let pool = pool.map_err(|reason| trouble(reason.to_string()))?;
     ledger::prepare(&pool).await.map_err(|reason| trouble(reason.to_string()))?;
+    partners::prepare(&pool).await.map_err(|reason| trouble(reason.to_string()))?;
     Ok(pool)
 }
 

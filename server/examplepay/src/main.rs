@@ -15,6 +15,21 @@ struct Flags {
     /// Where the control API listens.
     #[arg(long, env = "EXAMPLEPAY_CONTROL_ADDR", default_value = "127.0.0.1:4011")]
     control_addr: SocketAddr,
+    /// Where the shop's two partners listen; unless told, 127.0.0.1:4014, or a free port where the
+    /// API's one is free.
+    #[arg(long, env = "EXAMPLEPAY_PARTNERS_ADDR")]
+    partners_addr: Option<SocketAddr>,
+    /// The one key the partners take.
+    #[arg(
+        long,
+        env = "EXAMPLEPAY_PARTNERS_API_KEY",
+        default_value = "key_partners",
+        hide_env_values = true
+    )]
+    partners_api_key: String,
+    /// How long after it was made an invoice is found.
+    #[arg(long, env = "EXAMPLEPAY_INVOICE_LAG_MS", default_value_t = 2000)]
+    invoice_lag_ms: u64,
     /// Whether there is a control API.
     #[arg(long, env = "EXAMPLEPAY_CONTROL", default_value_t = true, action = clap::ArgAction::Set)]
     control: bool,
@@ -73,6 +88,10 @@ async fn main() -> std::process::ExitCode {
             return std::process::ExitCode::FAILURE;
         }
     };
+    if let Some(partners) = running.partners_addr {
+        let line = format!("ExamplePay's partners are open at http://{partners}");
+        tell(&mut std::io::stdout(), &line);
+    }
     if let Some(control) = running.control_addr {
         tell(&mut std::io::stdout(), &format!("ExamplePay control is ready at http://{control}"));
     }
@@ -83,8 +102,13 @@ async fn main() -> std::process::ExitCode {
 }
 
 fn settings(flags: Flags) -> Settings {
+    let port = if flags.addr.port() == 0 { 0 } else { 4014 };
+    let partners = SocketAddr::from(([127, 0, 0, 1], port));
     Settings {
         addr: flags.addr,
+        partners_addr: Some(flags.partners_addr.unwrap_or(partners)),
+        partners_api_key: flags.partners_api_key,
+        invoice_lag: Duration::from_millis(flags.invoice_lag_ms),
         control_addr: flags.control.then_some(flags.control_addr),
         public_url: flags.public_url.map(|url| url.trim_end_matches('/').to_owned()),
         database: flags.db,

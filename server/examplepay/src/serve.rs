@@ -118,7 +118,7 @@ pub async fn control(listener: TcpListener, router: Router, stop: CancellationTo
             () = stop.cancelled() => break,
             accepted = listener.accept() => {
                 if let Ok((stream, _)) = accepted {
-                    tasks.spawn(connection(stream, router.clone(), None, stop.clone()));
+                    tasks.spawn(connection(stream, router.clone(), None::<Entrance>, stop.clone()));
                 }
             }
         }
@@ -130,6 +130,8 @@ pub async fn control(listener: TcpListener, router: Router, stop: CancellationTo
 /// The doors of all wires.
 #[derive(Default)]
 pub struct Doors {
+    /// The partners' door, where no wire of payments is spoken.
+    pub partners: Door,
     examplepay: Door,
 }
 
@@ -142,6 +144,17 @@ impl Doors {
     }
 }
 
+/// What knows its door.
+pub trait Guarded: Clone + Send + Sync + 'static {
+    /// The door it came in at.
+    fn door(&self) -> &Door;
+
+    /// What that door does now.
+    fn mode(&self) -> Mode {
+        self.door().now().0
+    }
+}
+
 /// What comes in at one door.
 #[derive(Clone)]
 pub struct Entrance {
@@ -151,11 +164,7 @@ pub struct Entrance {
     pub wire: Wire,
 }
 
-impl Entrance {
-    fn mode(&self) -> Mode {
-        self.door().now().0
-    }
-
+impl Guarded for Entrance {
     fn door(&self) -> &Door {
         self.provider.doors.of(self.wire)
     }
@@ -166,7 +175,7 @@ pub async fn api(
     first: TcpListener,
     addr: SocketAddr,
     router: Router,
-    entrance: Entrance,
+    entrance: impl Guarded,
     stop: CancellationToken,
 ) {
     let tasks = TaskTracker::new();
@@ -206,7 +215,7 @@ pub async fn api(
 }
 
 /// Keeps a connection open and says nothing, until the door changes.
-async fn hang(stream: TcpStream, entrance: Entrance, stop: CancellationToken) {
+async fn hang(stream: TcpStream, entrance: impl Guarded, stop: CancellationToken) {
     while entrance.mode() == Mode::Hang && !stop.is_cancelled() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -217,7 +226,7 @@ async fn hang(stream: TcpStream, entrance: Entrance, stop: CancellationToken) {
 async fn connection(
     stream: TcpStream,
     router: Router,
-    door: Option<Entrance>,
+    door: Option<impl Guarded>,
     stop: CancellationToken,
 ) {
     let service =
