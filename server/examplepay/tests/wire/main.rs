@@ -8,4 +8,5 @@ mod harness;
 mod keys;
 mod outage;
 mod page;
+mod partners;
 mod webhooks;
