@@ -197,31 +197,20 @@ pub fn keyless() -> Made {
     invalid("Idempotency-Key", "Every POST needs a key.")
 }
 
-/// Executes what this wire asks for.
-pub async fn perform(
+/// Executes a refund of what was taken over this wire.
+pub async fn refund(
     provider: &Provider,
     db: &mut SqliteConnection,
-    act: &Act,
+    of: &str,
+    back: &Back<'_>,
     asked: &Asked<'_>,
 ) -> sqlx::Result<Made> {
-    match act {
-        Act::Create(new) => ledger::create(provider, db, new, asked).await,
-        Act::Cancel(id) => ledger::cancel(provider, db, id, asked).await,
-        Act::Refund { of, reference, amount_minor, currency } => {
-            let back = Back {
-                reference,
-                amount_minor: Some(*amount_minor),
-                currency: Some(currency),
-                extra: &json!({}),
-            };
-            // What another wire took is not given back over this one.
-            if ledger::payment(provider, db, of).await?.is_none() {
-                return refund_answer(provider, db, &GivenBack::NoPayment).await;
-            }
-            let given = ledger::give_back(provider, db, of, &back, asked).await?;
-            refund_answer(provider, db, &given).await
-        }
+    // What another wire took is not given back over this one.
+    if ledger::payment(provider, db, of).await?.is_none() {
+        return refund_answer(provider, db, &GivenBack::NoPayment).await;
     }
+    let given = ledger::give_back(provider, db, of, back, asked).await?;
+    refund_answer(provider, db, &given).await
 }
 
 /// What the merchant, or the dashboard, is told about a refund.

@@ -20,9 +20,9 @@ use crate::{
     Provider,
     answer::{self, Stamp},
     api,
-    faults::{About, Execute, Later, Mode, Step},
-    ledger::{Asked, Made, NewPayment},
-    tokens,
+    faults::{About, Execute, Later, Mode, Reply, Step},
+    ledger::{self, Asked, Back, Made, NewPayment},
+    stripe, tokens,
     wire::{Refusal, Wire, kept_headers},
 };
 
@@ -54,6 +54,8 @@ pub enum Act {
         /// Of what.
         currency: String,
     },
+    /// Whatever Stripe's wire can ask for.
+    Stripe(stripe::act::Act),
 }
 
 /// One mutating request, read and not yet judged.
@@ -115,6 +117,7 @@ impl Desk {
             |wanted: &str| bool::from(subtle::ConstantTimeEq::ct_eq(given, wanted.as_bytes()));
         match self.wire {
             Wire::ExamplePay => same(&format!("Bearer {}", self.provider.settings.api_key)),
+            Wire::Stripe => stripe::authorized(&self.provider.settings.stripe_api_key, headers),
         }
     }
 
@@ -149,7 +152,9 @@ impl Desk {
         let about = About { operation: question.operation, reference, door, ..About::default() };
         let step = self.provider.faults.next(&about).unwrap_or_default();
         let made = match self.provider.faults.lookup_status(reference) {
-            Some(404) if question.operation.starts_with("find") => self.wire.nothing_found(),
+            Some(404) if question.operation.starts_with("find") => {
+                self.wire.nothing_found(&question.path)
+            }
             Some(404) => self.wire.refusal(Refusal::NotFound),
             Some(status) => self.wire.refusal(Refusal::Unavailable(status)),
             None => match read(&self.provider).await {
@@ -257,13 +262,27 @@ impl Desk {
         .bind(self.wire.name())
         .fetch_one(&self.provider.db)
         .await;
-        if earlier.is_ok_and(|count| count == 0) { step } else { Step::default() }
+        if earlier.is_ok_and(|count| count == 0) { self.worded(step) } else { Step::default() }
+    }
+
+    /// A test token's step, with its errors in the words of this wire.
+    fn worded(&self, mut step: Step) -> Step {
+        if let Reply::Status { status, body, .. } = &mut step.answer
+            && self.wire != Wire::ExamplePay
+        {
+            match *status {
+                429 => *body = self.wire.refusal(Refusal::RateLimited).body,
+                500 => *body = self.wire.refusal(Refusal::Broken).body,
+                _ => {}
+            }
+        }
+        step
     }
 
     /// How long a key is remembered at this address.
     fn window(&self, _path: &str) -> std::time::Duration {
         match self.wire {
-            Wire::ExamplePay => self.provider.settings.key_window,
+            Wire::ExamplePay | Wire::Stripe => self.provider.settings.key_window,
         }
     }
 
@@ -274,11 +293,22 @@ impl Desk {
         act: &Act,
         asked: &Asked<'_>,
     ) -> sqlx::Result<Outcome> {
-        match act {
-            Act::Create(_) | Act::Cancel(_) | Act::Refund { .. } => {
-                api::perform(&self.provider, db, act, asked).await.map(Outcome::answered)
+        let provider = &self.provider;
+        let made = match act {
+            Act::Create(new) => ledger::create(provider, db, new, asked).await?,
+            Act::Cancel(id) => ledger::cancel(provider, db, id, asked).await?,
+            Act::Refund { of, reference, amount_minor, currency } => {
+                let back = Back {
+                    reference,
+                    amount_minor: Some(*amount_minor),
+                    currency: Some(currency),
+                    extra: &serde_json::json!({}),
+                };
+                api::refund(provider, db, of, &back, asked).await?
             }
-        }
+            Act::Stripe(act) => stripe::act::perform(provider, db, act, asked).await?,
+        };
+        Ok(Outcome::answered(made))
     }
 }
 

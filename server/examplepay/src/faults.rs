@@ -8,6 +8,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use crate::{partners, wire::Wire};
+
 /// Which requests a script is for. What is not named fits anything.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -159,13 +161,19 @@ pub struct Step {
 }
 
 /// The endpoints that a script can name.
-const OPERATIONS: [&str; 11] = [
+const OPERATIONS: &[&str] = &[
     "create_payment",
+    "confirm_payment",
+    "capture_payment",
     "get_payment",
     "find_payment",
     "cancel_payment",
     "create_refund",
     "get_refund",
+    "get_capture",
+    "get_event",
+    "find_event",
+    "token",
     "find_refund",
     "create_invoice",
     "get_invoice",
@@ -204,6 +212,10 @@ impl Script {
         let operation = self.matches.operation.as_deref();
         if self.steps.is_empty() {
             return Some("a script needs at least one step".to_owned());
+        }
+        let door = self.matches.door.as_deref();
+        if door.is_some_and(|name| name != partners::DOOR && Wire::named(name).is_none()) {
+            return Some("door is examplepay, stripe, paypal or partners".to_owned());
         }
         operation
             .filter(|name| !OPERATIONS.contains(name))

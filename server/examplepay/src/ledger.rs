@@ -14,7 +14,9 @@ pub use self::{
     schema::prepare,
     settle::settle,
 };
-use crate::{Provider, faults::Hook, fresh, millis, now_ms, tokens::Card, webhooks, wire::Wire};
+use crate::{
+    Provider, faults::Hook, fresh, millis, now_ms, stripe, tokens::Card, webhooks, wire::Wire,
+};
 
 /// An answer that the idempotency layer can keep.
 #[derive(Clone, Debug)]
@@ -316,14 +318,19 @@ pub async fn turn(
 ) -> sqlx::Result<()> {
     let before = record::payment(db, id).await?.ok_or(sqlx::Error::RowNotFound)?;
     let decline = match (status, before.status.as_str(), before.wire) {
-        ("declined", _, Wire::ExamplePay) => Some("generic_decline"),
+        ("declined", "requires_action", Wire::Stripe) => Some("authentication_failed"),
+        ("declined", _, _) => Some("generic_decline"),
         _ => None,
     };
+    let charged = matches!(status, "succeeded" | "processing") && before.charge.is_none();
+    let charge =
+        before.charge.clone().or_else(|| before.wire.fresh_charge_id().filter(|_| charged));
     sqlx::query(
-        "update payments set status = ?, decline_code = ?, due_at = null, updated_at = ? where id = ?",
+        "update payments set status = ?, decline_code = ?, charge = ?, due_at = null, updated_at = ? where id = ?",
     )
     .bind(status)
     .bind(decline)
+    .bind(charge)
     .bind(now_ms())
     .bind(&before.id)
     .execute(&mut *db)
@@ -357,6 +364,7 @@ pub async fn announce(
             let object = payment(provider, db, id).await?.unwrap_or_default();
             webhooks::emit(provider, db, &object, asked).await
         }
+        Wire::Stripe => stripe::events::intent(provider, db, id, asked).await,
     }
 }
 
@@ -373,6 +381,7 @@ pub async fn announce_refund(
             let object = refund(provider, db, id).await?.unwrap_or_default();
             webhooks::emit(provider, db, &object, asked).await
         }
+        Wire::Stripe => stripe::events::refund(provider, db, id, asked).await,
     }
 }
 

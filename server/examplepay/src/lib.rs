@@ -9,9 +9,11 @@ mod control;
 mod desk;
 mod faults;
 mod ledger;
+mod money;
 mod page;
 mod partners;
 mod serve;
+mod stripe;
 mod tokens;
 mod webhooks;
 mod wire;
@@ -64,6 +66,27 @@ pub struct Settings {
     pub action: Duration,
     /// How long after the fact the first delivery of an event is made.
     pub webhook_delay: Duration,
+    /// Where Stripe's wire is spoken; `None` is two ports above `addr`, or a free one.
+    pub stripe_addr: Option<SocketAddr>,
+    /// That address as shoppers' browsers see it; `None` is the one it listens on.
+    pub stripe_public_url: Option<String>,
+    /// The one key it takes there.
+    pub stripe_api_key: String,
+    /// Where events of that wire go; `None` sends none.
+    pub stripe_webhook_url: Option<String>,
+    /// What they are signed with.
+    pub stripe_webhook_secret: String,
+}
+
+impl Settings {
+    /// Where a door is that nobody has placed: so many ports above the own wire's.
+    fn beside(&self, placed: Option<SocketAddr>, above: u16) -> SocketAddr {
+        let port = match self.addr.port() {
+            0 => 0,
+            port => port.checked_add(above).unwrap_or(0),
+        };
+        placed.unwrap_or_else(|| SocketAddr::new(self.addr.ip(), port))
+    }
 }
 
 impl Default for Settings {
@@ -85,6 +108,11 @@ impl Default for Settings {
             processing: Duration::from_secs(8),
             action: Duration::from_secs(900),
             webhook_delay: Duration::from_secs(1),
+            stripe_addr: None,
+            stripe_public_url: None,
+            stripe_api_key: "sk_test_payonce_stripe".to_owned(),
+            stripe_webhook_url: None,
+            stripe_webhook_secret: "whsec_payonce_stripe".to_owned(),
         }
     }
 }
@@ -123,6 +151,7 @@ pub enum StartError {
 pub(crate) struct Provider {
     settings: Settings,
     public_url: String,
+    stripe_url: String,
     db: SqlitePool,
     faults: Faults,
     doors: Doors,
@@ -136,6 +165,7 @@ impl Provider {
     pub(crate) fn webhook_url(&self, wire: Wire) -> Option<&str> {
         match wire {
             Wire::ExamplePay => self.settings.webhook_url.as_deref(),
+            Wire::Stripe => self.settings.stripe_webhook_url.as_deref(),
         }
     }
 
@@ -143,6 +173,7 @@ impl Provider {
     pub(crate) fn page(&self, wire: Wire, id: &str) -> String {
         match wire {
             Wire::ExamplePay => format!("{}/confirm/{id}", self.public_url),
+            Wire::Stripe => format!("{}/confirm/{id}", self.stripe_url),
         }
     }
 }
@@ -153,6 +184,8 @@ pub struct Running {
     pub addr: SocketAddr,
     /// Where its control API is.
     pub control_addr: Option<SocketAddr>,
+    /// Where Stripe's wire is spoken.
+    pub stripe_addr: SocketAddr,
     /// Where the partners are.
     pub partners_addr: Option<SocketAddr>,
     stop: CancellationToken,
@@ -179,6 +212,9 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
     let db = open(&settings).await?;
     let listener = serve::listen(settings.addr, "EXAMPLEPAY_ADDR").await?;
     let addr = serve::local(&listener, settings.addr);
+    let stripe_wanted = settings.beside(settings.stripe_addr, 2);
+    let stripe = serve::listen(stripe_wanted, "EXAMPLEPAY_STRIPE_ADDR").await?;
+    let stripe_addr = serve::local(&stripe, stripe_wanted);
     let control = match settings.control_addr {
         Some(at) => Some(serve::listen(at, "EXAMPLEPAY_CONTROL_ADDR").await?),
         None => None,
@@ -196,9 +232,12 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         .timeout(Duration::from_secs(10))
         .build()?;
     let public_url = settings.public_url.clone().unwrap_or_else(|| format!("http://{addr}"));
+    let stripe_url =
+        settings.stripe_public_url.clone().unwrap_or_else(|| format!("http://{stripe_addr}"));
     let provider = Arc::new(Provider {
         settings,
         public_url,
+        stripe_url,
         db,
         faults: Faults::default(),
         doors: Doors::default(),
@@ -214,6 +253,13 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         Entrance { provider: Arc::clone(&provider), wire: Wire::ExamplePay },
         stop.clone(),
     ));
+    tasks.spawn(serve::api(
+        stripe,
+        stripe_addr,
+        stripe::router(Arc::clone(&provider)),
+        Entrance { provider: Arc::clone(&provider), wire: Wire::Stripe },
+        stop.clone(),
+    ));
     if let Some(listener) = control {
         let router = control::router(Arc::clone(&provider));
         let router = router.merge(partners::control(Arc::clone(&provider)));
@@ -224,7 +270,7 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
     }
     tasks.spawn(webhooks::deliver(Arc::clone(&provider), stop.clone()));
     tasks.spawn(ledger::settle(Arc::clone(&provider), stop.clone()));
-    Ok(Running { addr, control_addr, partners_addr, stop, tasks, provider })
+    Ok(Running { addr, control_addr, stripe_addr, partners_addr, stop, tasks, provider })
 }
 
 async fn open(settings: &Settings) -> Result<SqlitePool, StartError> {

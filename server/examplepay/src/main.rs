@@ -67,6 +67,31 @@ struct Flags {
     /// How long a key is remembered.
     #[arg(long, env = "EXAMPLEPAY_KEY_WINDOW_MS", default_value_t = 86_400_000)]
     key_window_ms: u64,
+    /// Where Stripe's wire is spoken [default: 127.0.0.1:4012, two ports above the API].
+    #[arg(long, env = "EXAMPLEPAY_STRIPE_ADDR")]
+    stripe_addr: Option<SocketAddr>,
+    /// That address as shoppers' browsers see it.
+    #[arg(long, env = "EXAMPLEPAY_STRIPE_PUBLIC_URL")]
+    stripe_public_url: Option<String>,
+    /// The one API key it takes there.
+    #[arg(
+        long,
+        env = "EXAMPLEPAY_STRIPE_API_KEY",
+        default_value = "sk_test_payonce_stripe",
+        hide_env_values = true
+    )]
+    stripe_api_key: String,
+    /// Where events of Stripe's wire go; without it none are sent.
+    #[arg(long, env = "EXAMPLEPAY_STRIPE_WEBHOOK_URL")]
+    stripe_webhook_url: Option<String>,
+    /// What they are signed with.
+    #[arg(
+        long,
+        env = "EXAMPLEPAY_STRIPE_WEBHOOK_SECRET",
+        default_value = "whsec_payonce_stripe",
+        hide_env_values = true
+    )]
+    stripe_webhook_secret: String,
     /// How long tok_processing stays processing.
     #[arg(long, env = "EXAMPLEPAY_PROCESSING_MS", default_value_t = 8000)]
     processing_ms: u64,
@@ -92,6 +117,8 @@ async fn main() -> std::process::ExitCode {
         let line = format!("ExamplePay's partners are open at http://{partners}");
         tell(&mut std::io::stdout(), &line);
     }
+    let stripe = running.stripe_addr;
+    tell(&mut std::io::stdout(), &format!("ExamplePay's Stripe door is open at http://{stripe}"));
     if let Some(control) = running.control_addr {
         tell(&mut std::io::stdout(), &format!("ExamplePay control is ready at http://{control}"));
     }
@@ -120,6 +147,11 @@ fn settings(flags: Flags) -> Settings {
         processing: Duration::from_millis(flags.processing_ms),
         action: Duration::from_millis(flags.action_ms),
         webhook_delay: Duration::from_millis(flags.webhook_delay_ms),
+        stripe_addr: flags.stripe_addr,
+        stripe_public_url: flags.stripe_public_url.map(|url| url.trim_end_matches('/').to_owned()),
+        stripe_api_key: flags.stripe_api_key,
+        stripe_webhook_url: flags.stripe_webhook_url,
+        stripe_webhook_secret: flags.stripe_webhook_secret,
     }
 }
 

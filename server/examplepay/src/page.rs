@@ -11,13 +11,13 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::Value;
-use sqlx::Row;
 
 use crate::{
     Provider,
     faults::Hook,
-    ledger::{self, Asked},
-    now_ms, tokens,
+    ledger::{self, Asked, record},
+    money, now_ms, stripe, tokens,
+    wire::Wire,
 };
 
 const STYLE: &str = "
@@ -94,6 +94,8 @@ fn escape(text: &str) -> String {
 
 /// A payment as its page needs it.
 struct Waiting {
+    wire: Wire,
+    secret: String,
     status: String,
     reference: String,
     amount: String,
@@ -103,32 +105,22 @@ struct Waiting {
 }
 
 async fn find(provider: &Provider, id: &str) -> sqlx::Result<Option<Waiting>> {
-    let row = sqlx::query("select * from payments where id = ?")
-        .bind(id)
-        .fetch_optional(&provider.db)
-        .await?;
-    row.map(|row| {
-        let (minor, currency): (i64, String) =
-            (row.try_get("amount_minor")?, row.try_get("currency")?);
-        let expires: Option<i64> = row.try_get("action_expires_at")?;
-        Ok(Waiting {
-            status: row.try_get("status")?,
-            reference: row.try_get("reference")?,
-            amount: amount(minor, &currency),
-            return_url: row.try_get("return_url")?,
-            hosted: row.try_get::<i64, _>("hosted")? == 1,
-            expired: expires.is_some_and(|at| now_ms() >= at),
-        })
-    })
-    .transpose()
+    let mut db = provider.db.acquire().await?;
+    let found = record::payment(&mut db, id).await?;
+    Ok(found.map(|it| Waiting {
+        wire: it.wire,
+        secret: stripe::show::secret(&it),
+        hosted: it.token == "tok_hosted_card",
+        expired: it.action_expires_at.is_some_and(|at| now_ms() >= at),
+        amount: amount(it.amount_minor, &it.currency),
+        status: it.status,
+        reference: it.reference,
+        return_url: it.return_url,
+    }))
 }
 
 fn amount(minor: i64, currency: &str) -> String {
-    let digits = match currency {
-        "JPY" | "KRW" | "CLP" | "ISK" | "VND" | "XAF" | "XOF" | "XPF" | "UGX" => 0,
-        "BHD" | "JOD" | "KWD" | "OMR" | "TND" => 3,
-        _ => 2,
-    };
+    let digits = usize::try_from(money::decimals(currency)).unwrap_or(2);
     let text = format!("{minor:0width$}", width = digits + 1);
     let (whole, part) = text.split_at(text.len() - digits);
     if part.is_empty() {
@@ -159,10 +151,10 @@ fn broken(reason: &sqlx::Error) -> Response {
 }
 
 fn page_of(waiting: &Waiting, id: &str, note: Option<&str>) -> String {
-    let back = format!(
-        "<p><a href=\"{}\">Cancel and return to the shop</a></p>",
-        escape(&waiting.return_url)
-    );
+    let back = match waiting.return_url.as_str() {
+        "" => String::new(),
+        url => format!("<p><a href=\"{}\">Cancel and return to the shop</a></p>", escape(url)),
+    };
     if waiting.status != "requires_action" {
         let words = match waiting.status.as_str() {
             "succeeded" => "This payment is confirmed.",
@@ -233,7 +225,7 @@ async fn decide(
         ("approve" | "pay", "succeeded") | ("decline", "declined")
     );
     if same {
-        return back(&waiting, &id);
+        return back(&waiting, &id, &waiting.status);
     }
     if waiting.status != "requires_action" || waiting.expired {
         return (StatusCode::CONFLICT, Html(page_of(&waiting, &id, None))).into_response();
@@ -255,7 +247,7 @@ async fn decide(
         _ => return again(&waiting, &id, "Check the card number."),
     };
     match turn(&provider, &id, status).await {
-        Ok(true) => back(&waiting, &id),
+        Ok(true) => back(&waiting, &id, status),
         Ok(false) => match find(&provider, &id).await {
             Ok(Some(now)) => (StatusCode::CONFLICT, Html(page_of(&now, &id, None))).into_response(),
             Ok(None) => gone(),
@@ -265,9 +257,24 @@ async fn decide(
     }
 }
 
-fn back(waiting: &Waiting, id: &str) -> Response {
+/// Back to the shop, with what each wire tells it there.
+fn back(waiting: &Waiting, id: &str, status: &str) -> Response {
+    if waiting.return_url.is_empty() {
+        return Html(frame("ExamplePay", "<p>That is all. This page can be closed.</p>"))
+            .into_response();
+    }
+    let told = match waiting.wire {
+        Wire::ExamplePay => format!("payment={id}"),
+        Wire::Stripe => {
+            let how = if status == "succeeded" { "succeeded" } else { "failed" };
+            let secret = &waiting.secret;
+            format!(
+                "payment_intent={id}&payment_intent_client_secret={secret}&redirect_status={how}"
+            )
+        }
+    };
     let sep = if waiting.return_url.contains('?') { '&' } else { '?' };
-    Redirect::to(&format!("{}{sep}payment={id}", waiting.return_url)).into_response()
+    Redirect::to(&format!("{}{sep}{told}", waiting.return_url)).into_response()
 }
 
 fn again(waiting: &Waiting, id: &str, note: &str) -> Response {
@@ -277,20 +284,16 @@ fn again(waiting: &Waiting, id: &str, note: &str) -> Response {
 /// Moves a payment that still waits; false if somebody was faster.
 async fn turn(provider: &Provider, id: &str, status: &str) -> sqlx::Result<bool> {
     let mut tx = provider.db.begin().await?;
-    let row = sqlx::query("select idempotency_key, request_id from payments where id = ? and status = 'requires_action'")
-        .bind(id)
-        .fetch_optional(&mut *tx)
-        .await?;
-    let Some(row) = row else { return Ok(false) };
-    let (key, request_id): (String, String) =
-        (row.try_get("idempotency_key")?, row.try_get("request_id")?);
+    let waiting = record::payment(&mut tx, id).await?.filter(|it| it.status == "requires_action");
+    let Some(waiting) = waiting else { return Ok(false) };
     let hook = Hook::default();
+    let (key, request_id) = (&waiting.idempotency_key, &waiting.request_id);
     ledger::turn(
         provider,
         &mut tx,
         id,
         status,
-        &Asked { key: &key, request_id: &request_id, hook: &hook, later: true },
+        &Asked { key, request_id, hook: &hook, later: true },
     )
     .await?;
     tx.commit().await?;

@@ -133,6 +133,7 @@ pub struct Doors {
     /// The partners' door, where no wire of payments is spoken.
     pub partners: Door,
     examplepay: Door,
+    stripe: Door,
 }
 
 impl Doors {
@@ -140,6 +141,7 @@ impl Doors {
     pub fn of(&self, wire: Wire) -> &Door {
         match wire {
             Wire::ExamplePay => &self.examplepay,
+            Wire::Stripe => &self.stripe,
         }
     }
 }

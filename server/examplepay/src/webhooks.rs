@@ -43,10 +43,11 @@ pub fn headers(
     time: i64,
     body: &str,
 ) -> Vec<(&'static str, String)> {
-    let secret = match wire {
+    let (name, secret) = match wire {
         Wire::ExamplePay => ("ExamplePay-Signature", &provider.settings.webhook_secret),
+        Wire::Stripe => ("Stripe-Signature", &provider.settings.stripe_webhook_secret),
     };
-    header(kind, secret.1, time, body).map(|it| (secret.0, it)).into_iter().collect()
+    header(kind, secret, time, body).map(|it| (name, it)).into_iter().collect()
 }
 
 /// The header that a signature of this kind gives: a genuine one, or one of several wrong ones.

@@ -3,13 +3,15 @@
 use axum::http::HeaderMap;
 use serde_json::json;
 
-use crate::{fresh, ledger::Made};
+use crate::{fresh, ledger::Made, stripe};
 
 /// One way of talking to the provider, with a door of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
     /// Its own one.
     ExamplePay,
+    /// Stripe's.
+    Stripe,
 }
 
 /// Why a door does not do what it is asked, before or around an execution.
@@ -27,6 +29,8 @@ pub enum Refusal {
     KeyMismatch,
     /// The key is being executed.
     KeyInUse,
+    /// Too many requests.
+    RateLimited,
     /// A script wants nothing done.
     NotDone,
     /// A script wants it done later.
@@ -39,12 +43,13 @@ pub enum Refusal {
 
 impl Wire {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::ExamplePay];
+    pub const ALL: [Self; 2] = [Self::ExamplePay, Self::Stripe];
 
     /// Its name in the database and in the control API.
     pub fn name(self) -> &'static str {
         match self {
             Self::ExamplePay => "examplepay",
+            Self::Stripe => "stripe",
         }
     }
 
@@ -56,14 +61,14 @@ impl Wire {
     /// The header that carries a request's key.
     pub fn key_header(self) -> &'static str {
         match self {
-            Self::ExamplePay => "idempotency-key",
+            Self::ExamplePay | Self::Stripe => "idempotency-key",
         }
     }
 
     /// The header that carries our id of a request.
     pub fn request_id_header(self) -> &'static str {
         match self {
-            Self::ExamplePay => "request-id",
+            Self::ExamplePay | Self::Stripe => "request-id",
         }
     }
 
@@ -71,34 +76,43 @@ impl Wire {
     pub fn echoes(self) -> &'static [&'static str] {
         match self {
             Self::ExamplePay => &[],
+            Self::Stripe => &["stripe-version"],
         }
     }
 
     /// Whether an answer says that it is one from before.
     pub fn tells_replays(self) -> bool {
         match self {
-            Self::ExamplePay => true,
+            Self::ExamplePay | Self::Stripe => true,
         }
     }
 
     /// A fresh id for a request.
     pub fn fresh_request_id(self) -> String {
         match self {
-            Self::ExamplePay => fresh("req"),
+            Self::ExamplePay | Self::Stripe => fresh("req"),
         }
     }
 
     /// A fresh id for a refund.
     pub fn fresh_refund_id(self) -> String {
         match self {
-            Self::ExamplePay => fresh("re"),
+            Self::ExamplePay | Self::Stripe => fresh("re"),
+        }
+    }
+
+    /// A fresh id for a charge; the own wire has none.
+    pub fn fresh_charge_id(self) -> Option<String> {
+        match self {
+            Self::ExamplePay => None,
+            Self::Stripe => Some(fresh("ch")),
         }
     }
 
     /// How long a key may be.
     pub fn key_length_max(self) -> usize {
         match self {
-            Self::ExamplePay => 255,
+            Self::ExamplePay | Self::Stripe => 255,
         }
     }
 
@@ -106,13 +120,15 @@ impl Wire {
     pub fn refusal(self, why: Refusal) -> Made {
         match self {
             Self::ExamplePay => own_refusal(why),
+            Self::Stripe => stripe::show::refusal(why),
         }
     }
 
     /// What a search finds while lookups find nothing.
-    pub fn nothing_found(self) -> Made {
+    pub fn nothing_found(self, path: &str) -> Made {
         match self {
             Self::ExamplePay => Made::json(200, &json!({"data": []})),
+            Self::Stripe => stripe::show::list(path, &[], false),
         }
     }
 }
@@ -143,6 +159,7 @@ fn own_refusal(why: Refusal) -> Made {
             (422, "idempotency_mismatch", "This key was used for another request.")
         }
         Refusal::KeyInUse => (409, "idempotency_key_in_use", "This key is being executed."),
+        Refusal::RateLimited => (429, "rate_limited", "Too many requests."),
         Refusal::NotDone => (503, "unavailable", "Nothing was done."),
         Refusal::Later => (504, "timeout", "It takes longer."),
         Refusal::Broken => (500, "api_error", "Something broke here."),

@@ -8,7 +8,7 @@ use crate::{
     faults::Hook,
     fresh,
     ledger::{self, Asked, record},
-    webhooks,
+    stripe, webhooks,
     wire::Wire,
 };
 
@@ -28,6 +28,7 @@ pub async fn event(
     };
     let event = match wire {
         Wire::ExamplePay => own(provider, db, id, kind).await?,
+        Wire::Stripe => stripe::events::by_hand(provider, db, id, kind).await?,
     };
     Ok(event.map(|event| (wire, event)))
 }
@@ -35,7 +36,7 @@ pub async fn event(
 /// The object within an event.
 pub fn object(wire: Wire, event: &mut Value) -> &mut Value {
     match wire {
-        Wire::ExamplePay => &mut event["data"]["object"],
+        Wire::ExamplePay | Wire::Stripe => &mut event["data"]["object"],
     }
 }
 

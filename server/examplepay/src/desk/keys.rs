@@ -148,6 +148,7 @@ impl Desk {
     fn scoped(&self, key: &str) -> String {
         match self.wire {
             Wire::ExamplePay => key.to_owned(),
+            Wire::Stripe => format!("{} {key}", self.wire.name()),
         }
     }
 

@@ -37,6 +37,7 @@ pub type Received = (String, String);
 #[derive(Clone, Default)]
 struct Inbox {
     received: Arc<Mutex<Vec<Received>>>,
+    headers: Arc<Mutex<Vec<HeaderMap>>>,
     answers: Arc<Mutex<VecDeque<u16>>>,
 }
 
@@ -46,6 +47,7 @@ pub struct World {
     pub client: reqwest::Client,
     pub settings: Settings,
     inbox: Inbox,
+    stripe_inbox: Inbox,
     _folder: tempfile::TempDir,
 }
 
@@ -57,12 +59,13 @@ impl World {
     /// A provider with other settings.
     pub async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let inbox = Inbox::default();
+        let (inbox, stripe_inbox) = (Inbox::default(), Inbox::default());
         let mut settings = Settings {
             addr: "127.0.0.1:0".parse().unwrap(),
             control_addr: Some("127.0.0.1:0".parse().unwrap()),
             database: folder.path().join("deeper/examplepay.db"),
             webhook_url: Some(receiver(inbox.clone()).await),
+            stripe_webhook_url: Some(receiver(stripe_inbox.clone()).await),
             webhook_delay: Duration::from_millis(10),
             processing: Duration::from_millis(200),
             ..Settings::default()
@@ -77,7 +80,7 @@ impl World {
             .timeout(Duration::from_secs(5))
             .build()
             .unwrap();
-        Self { running, client, settings, inbox, _folder: folder }
+        Self { running, client, settings, inbox, stripe_inbox, _folder: folder }
     }
 
     /// Stops it and starts it again on the same database.
@@ -184,6 +187,11 @@ impl World {
         self.received().iter().map(|it| event(it)["type"].as_str().unwrap().to_owned()).collect()
     }
 
+    /// What the receiver of Stripe's events got.
+    pub fn stripe_received(&self) -> Vec<Received> {
+        self.stripe_inbox.received.lock().unwrap().clone()
+    }
+
     /// Waits until so many events came.
     pub async fn until_received(&self, count: usize) -> Vec<Received> {
         until("events", async || self.received().len() >= count).await;
@@ -208,7 +216,7 @@ pub fn payment(reference: &str, token: &str) -> Value {
     })
 }
 
-async fn told(answer: reqwest::Response) -> reqwest::Result<Told> {
+pub async fn told(answer: reqwest::Response) -> reqwest::Result<Told> {
     let header =
         |name: &str| answer.headers().get(name).and_then(|it| it.to_str().ok()).map(str::to_owned);
     Ok(Told {
@@ -233,7 +241,9 @@ async fn receive(
     headers: HeaderMap,
     body: String,
 ) -> axum::http::StatusCode {
-    let signature = headers.get("examplepay-signature").and_then(|it| it.to_str().ok());
+    let signature = headers.get("examplepay-signature").or(headers.get("stripe-signature"));
+    let signature = signature.and_then(|it| it.to_str().ok());
+    inbox.headers.lock().unwrap().push(headers.clone());
     inbox.received.lock().unwrap().push((signature.unwrap_or_default().to_owned(), body));
     let status = inbox.answers.lock().unwrap().pop_front().unwrap_or(200);
     axum::http::StatusCode::from_u16(status).unwrap()

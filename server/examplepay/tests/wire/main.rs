@@ -9,4 +9,5 @@ mod keys;
 mod outage;
 mod page;
 mod partners;
+mod stripe;
 mod webhooks;
