@@ -18,7 +18,7 @@ use crate::{
     text::{
         labels::{provider, status as labels},
         money::money,
-        status::{doing, face_word, refund, words},
+        status::{doing, face_word, invoice, parcel, refund, words},
         time::{day, iso, near},
     },
 };
@@ -160,7 +160,10 @@ fn details(view: &CheckoutView, owner: &OwnerView, tokens: &[String]) -> impl In
     let on_its_way = match view.payment.face {
         // Proven not executed: it may still end as a nothing at once.
         Face::Sending => view.payment.state != State::RetryScheduled,
-        face => matches!(face, Face::Checking | Face::InReview),
+        Face::Checking | Face::InReview => true,
+        Face::ConfirmAtBank | Face::Paid | Face::Declined | Face::NotCompleted | Face::Reversed => {
+            false
+        }
     };
     let may_give_up = view.order_state == OrderState::AwaitingPayment && !on_its_way;
     let cancel = format!("/checkout/{}/cancel", view.checkout_id);
@@ -220,10 +223,34 @@ fn receipt(view: &CheckoutView, owner: &OwnerView) -> impl IntoView + use<> {
                 {other.map(|effect| fact(labels::TAKEN, money(effect).into_any()))}
             </dl>
             <Lines lines=owner.lines.clone() total=owner.total />
+            {partners(owner)}
             {refunds(&owner.refunds)}
             {paid.then(|| view! { <p class="hint no-print">{labels::PRINT_HINT}</p> })}
         </div>
     }
+}
+
+/// The parcel and the invoice of a paid order.
+fn partners(owner: &OwnerView) -> Option<impl IntoView + use<>> {
+    let parcel = owner.parcel.map(|state| (labels::PARCEL, parcel(state).to_owned(), state));
+    let invoice = owner
+        .invoice
+        .as_ref()
+        .map(|(state, number)| (labels::INVOICE, invoice(*state, number), *state));
+    let rows: Vec<_> = [parcel, invoice].into_iter().flatten().collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let rows = rows.into_iter().map(|(name, words, state)| {
+        view! {
+            <div data-partner=name data-state=state.as_str()>
+                <dt>{name}</dt>
+                <dd>{words}</dd>
+            </div>
+        }
+    });
+    let rows = rows.collect_view();
+    Some(view! { <dl class="facts">{rows}</dl> })
 }
 
 /// Money that goes back.

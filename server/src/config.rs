@@ -1,12 +1,14 @@
 //! Settings from flags and environment. All that is wrong is told at once, and what to do about it.
 
+mod providers;
 mod values;
 
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Parser;
-use payments::{ExamplePayAccess, Settings};
-use secrecy::SecretString;
+use payments::Settings;
+
+use self::providers::{ExamplePayFlags, PartnerFlags, PayPalFlags, StripeFlags};
 
 /// A shop that charges once.
 #[derive(Parser, Clone, Debug)]
@@ -21,35 +23,18 @@ pub struct Flags {
     /// The SQLite file.
     #[arg(long, env = "PAYONCE_DATABASE", default_value = "data/payonce.db")]
     pub database: PathBuf,
-    /// ExamplePay's address.
-    #[arg(long, env = "PAYONCE_EXAMPLEPAY_URL", default_value = "http://127.0.0.1:4010")]
-    pub examplepay_url: String,
-    /// Our API key at ExamplePay.
-    #[arg(long, env = "PAYONCE_EXAMPLEPAY_API_KEY", default_value = "", hide_env_values = true)]
-    pub examplepay_api_key: SecretString,
-    /// A file that holds the API key instead.
-    #[arg(long, env = "PAYONCE_EXAMPLEPAY_API_KEY_FILE")]
-    pub examplepay_api_key_file: Option<PathBuf>,
-    /// Secrets of our webhook endpoint at ExamplePay, comma-separated; none turns it off.
-    #[arg(
-        long,
-        env = "PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET",
-        default_value = "",
-        hide_env_values = true
-    )]
-    pub examplepay_webhook_secret: SecretString,
-    /// A file that holds the webhook secrets instead.
-    #[arg(long, env = "PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET_FILE")]
-    pub examplepay_webhook_secret_file: Option<PathBuf>,
-    /// Our account at ExamplePay.
-    #[arg(long, env = "PAYONCE_EXAMPLEPAY_ACCOUNT", default_value = "acct_payonce")]
-    pub examplepay_account: String,
-    /// How long a connection to ExamplePay may take, in milliseconds.
-    #[arg(long, env = "PAYONCE_EXAMPLEPAY_CONNECT_TIMEOUT_MS", default_value = "2000")]
-    pub examplepay_connect_timeout_ms: String,
-    /// How long ExamplePay's answer may take, in milliseconds. It ends a call, never a payment.
-    #[arg(long, env = "PAYONCE_EXAMPLEPAY_RESPONSE_TIMEOUT_MS", default_value = "6000")]
-    pub examplepay_response_timeout_ms: String,
+    /// ExamplePay's settings.
+    #[command(flatten)]
+    pub examplepay: ExamplePayFlags,
+    /// Stripe's settings.
+    #[command(flatten)]
+    pub stripe: StripeFlags,
+    /// PayPal's settings.
+    #[command(flatten)]
+    pub paypal: PayPalFlags,
+    /// The partners' settings.
+    #[command(flatten)]
+    pub partners: PartnerFlags,
     /// Multiplies every wait of the engine: 0.05 is twenty times faster. For tests and demos.
     #[arg(long, env = "PAYONCE_TIME_SCALE", default_value = "1")]
     pub time_scale: String,
@@ -132,7 +117,9 @@ pub fn check(flags: &Flags) -> Result<Config, Vec<String>> {
     let rate = values::count("PAYONCE_PAY_RATE_PER_MINUTE", &flags.pay_rate_per_minute);
     let pay_rate_per_minute = wrong.take(rate);
     let time_scale = wrong.take(values::scale(&flags.time_scale));
-    let examplepay = examplepay(flags, &mut wrong);
+    let scale = time_scale.unwrap_or(1.0);
+    let Flags { examplepay, stripe, paypal, partners, .. } = flags;
+    let providers = providers::read(examplepay, stripe, paypal, partners, scale, &mut wrong);
     logging(flags, &mut wrong);
     match (addr, public_url, metrics_addr, pay_rate_per_minute, time_scale) {
         (
@@ -147,7 +134,7 @@ pub fn check(flags: &Flags) -> Result<Config, Vec<String>> {
                 database: flags.database.clone(),
                 public_url: public_url.clone().unwrap_or_default(),
                 time_scale,
-                examplepay,
+                providers,
             },
             public_url,
             pay_rate_per_minute,
@@ -175,40 +162,6 @@ fn public_url(flags: &Flags, addr: Option<SocketAddr>) -> Result<Option<String>,
         ));
     }
     Ok(Some(url))
-}
-
-fn examplepay(flags: &Flags, wrong: &mut Wrong) -> Option<ExamplePayAccess> {
-    let base_url = wrong.take(values::url("PAYONCE_EXAMPLEPAY_URL", &flags.examplepay_url));
-    let key = values::secret(
-        "PAYONCE_EXAMPLEPAY_API_KEY",
-        &flags.examplepay_api_key,
-        flags.examplepay_api_key_file.as_ref(),
-    );
-    let api_key = wrong.take(key.and_then(|key| {
-        key.ok_or_else(|| "PAYONCE_EXAMPLEPAY_API_KEY is not set: give the key that ExamplePay was started with (make run does)".to_owned())
-    }));
-    let secrets = values::secret(
-        "PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET",
-        &flags.examplepay_webhook_secret,
-        flags.examplepay_webhook_secret_file.as_ref(),
-    );
-    let webhook_secrets = wrong.take(
-        secrets.and_then(|it| values::list("PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET", it.as_ref())),
-    );
-    let account = values::word("PAYONCE_EXAMPLEPAY_ACCOUNT", &flags.examplepay_account);
-    let account = wrong.take(account);
-    let connect = &flags.examplepay_connect_timeout_ms;
-    let connect = wrong.take(values::time("PAYONCE_EXAMPLEPAY_CONNECT_TIMEOUT_MS", connect));
-    let response = &flags.examplepay_response_timeout_ms;
-    let response = wrong.take(values::time("PAYONCE_EXAMPLEPAY_RESPONSE_TIMEOUT_MS", response));
-    Some(ExamplePayAccess {
-        base_url: base_url?,
-        api_key: api_key?,
-        webhook_secrets: webhook_secrets?,
-        account: account?,
-        connect_timeout: connect?,
-        response_timeout: response?,
-    })
 }
 
 fn logging(flags: &Flags, wrong: &mut Wrong) {

@@ -26,7 +26,7 @@ use axum::{
 };
 use leptos::config::LeptosOptions;
 use metrics_exporter_prometheus::PrometheusHandle;
-use payments::Payments;
+use payments::{Payments, provider::Access};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::csrf::CsrfLayer;
 
@@ -100,9 +100,9 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{addr}"));
     let metrics = telemetry::metrics();
     let mut engine = config.engine;
-    if engine.examplepay.as_ref().is_some_and(|it| it.webhook_secrets.is_empty()) {
+    for name in engine.providers.iter().filter_map(Access::is_deaf) {
         tracing::warn!(
-            "no webhook secret is set: the endpoint is off, and payments are followed by lookups alone"
+            "no webhook secret of {name} is set: its endpoint is off, and its payments are followed by lookups alone"
         );
     }
     engine.public_url.clone_from(&public_url);
@@ -117,7 +117,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         .build();
     assets::warn_if_missing(&options);
     let shop = Shop {
-        tokens: Arc::new(payments.test_cards().into_iter().map(|card| card.token).collect()),
+        tokens: Arc::new(tokens(&payments)),
         payments: payments.clone(),
         options,
         https,
@@ -190,4 +190,17 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
         .layer(from_fn_with_state(shop.clone(), headers::set))
         .layer(from_fn(trace::requests))
         .with_state(shop))
+}
+
+/// The ways to pay as the form's values: the first provider's tokens bare, others' with its name.
+fn tokens(payments: &Payments) -> Vec<String> {
+    let ways = payments.ways_to_pay().into_iter().enumerate();
+    ways.flat_map(|(place, way)| {
+        let named = move |token: String| match place {
+            0 => token,
+            _ => format!("{}:{token}", way.provider),
+        };
+        way.tokens.into_iter().map(named)
+    })
+    .collect()
 }

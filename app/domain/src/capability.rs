@@ -48,8 +48,13 @@ pub struct Capability {
     pub webhooks: bool,
     /// Whether its contract says that a decline takes no money.
     pub decline_takes_no_money: bool,
+    /// Whether its record names an amount, which then has to be ours.
+    pub names_amount: bool,
     /// Whether a failure told after a success undoes it (refunds).
     pub late_failure_reverses: bool,
+    /// Whether nothing takes effect without our last step: an object that waits for it and was
+    /// never sent it is harmless, and may be left behind where it cannot be cancelled.
+    pub needs_our_last_step: bool,
     /// How long a connection may take.
     pub connect_timeout: Duration,
     /// How long an answer may take. It ends a call, never an operation.

@@ -12,6 +12,8 @@ use crate::{money::Money, operation::ReviewReason, schedule::Timestamp};
 pub struct Found {
     /// The provider's id of the object.
     pub provider_id: Option<String>,
+    /// The provider's id of the effect itself, where it differs: a capture, a charge.
+    pub effect_id: Option<String>,
     /// Our reference, as stored there.
     pub reference: Option<String>,
     /// The account it belongs to.

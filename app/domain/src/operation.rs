@@ -165,6 +165,12 @@ impl Kind {
     pub const PAYMENT: Self = Self(Cow::Borrowed("payment"));
     /// Giving money back.
     pub const REFUND: Self = Self(Cow::Borrowed("refund"));
+    /// Writing the invoice of a paid order.
+    pub const INVOICE: Self = Self(Cow::Borrowed("invoice"));
+    /// Money that went back at the provider's side, without an operation of ours.
+    pub const EXTERNAL: Self = Self(Cow::Borrowed("external"));
+    /// Handing the parcel of a paid order over.
+    pub const SHIPMENT: Self = Self(Cow::Borrowed("shipment"));
 
     /// A kind of this name.
     pub fn named(name: &str) -> Self {
@@ -269,6 +275,16 @@ impl Snapshot {
             && !self.acknowledged
             && self.provider_id.is_none()
             && self.steps.iter().all(Step::is_clean)
+    }
+
+    /// Nothing has happened and nothing can without us: the provider waits for a step that was
+    /// never sent, and there is nothing to cancel.
+    pub fn is_left_to_us(&self) -> bool {
+        let last = self.steps.iter().rfind(|step| !step.cancels);
+        self.capability.needs_our_last_step
+            && self.capability.cancel.is_none()
+            && last.is_some_and(Step::is_clean)
+            && self.state != State::Requested
     }
 
     /// Whether its order can no longer take its effect.
@@ -473,6 +489,8 @@ pub struct Facts {
     pub step: Option<(usize, StepChange)>,
     /// The provider's id.
     pub provider_id: Option<String>,
+    /// The provider's id of the effect.
+    pub effect_id: Option<String>,
     /// The provider has an object.
     pub acknowledged: bool,
     /// Where and until when the shopper confirms.
@@ -594,6 +612,7 @@ impl Decision {
 
     fn knowing(mut self, found: &Found) -> Self {
         self.facts.provider_id.clone_from(&found.provider_id);
+        self.facts.effect_id.clone_from(&found.effect_id);
         self.facts.acknowledged |= found.provider_id.is_some();
         self
     }
@@ -1234,18 +1253,18 @@ fn lease_ended(s: &Snapshot) -> Decision {
 fn tick(s: &Snapshot, now: Timestamp) -> Decision {
     match s.state {
         State::Created | State::RetryScheduled if !s.must_end(now) => unchanged(),
-        State::Created | State::RetryScheduled if s.is_void() => {
-            let given_up = s.order.is_some_and(|order| {
-                matches!(order.state, OrderState::CancelRequested | OrderState::Canceled)
-            });
-            let why = if given_up { CanceledWhy::ByShopper } else { CanceledWhy::NeverExecuted };
-            moved(State::Canceled).because(why)
+        State::Created | State::RetryScheduled if s.is_void() || s.is_left_to_us() => {
+            let why = if s.is_void() { CanceledWhy::NeverExecuted } else { CanceledWhy::Expired };
+            moved(State::Canceled).because(given_up_or(s, why))
         }
         State::Created | State::RetryScheduled => match s.next_step(now) {
             Some(_) if now < s.deadline_at.after(s.cancel_grace) => unchanged(),
             Some(_) | None => review(ReviewReason::Deadline),
         },
         State::RequiresAction if now < s.action_until() && !s.is_unwanted() => unchanged(),
+        State::RequiresAction if s.is_left_to_us() => {
+            moved(State::Canceled).because(given_up_or(s, CanceledWhy::Expired))
+        }
         State::RequiresAction if s.is_cancel_open(now) && !s.is_unheard(now) => unchanged(),
         State::RequiresAction => review(ReviewReason::NotCancelable),
         State::PendingConfirmation if now >= s.gives_up_at() => review(ReviewReason::Deadline),
@@ -1257,6 +1276,14 @@ fn tick(s: &Snapshot, now: Timestamp) -> Decision {
         | State::Canceled
         | State::Reversed => unchanged(),
     }
+}
+
+/// Why something was canceled without an effect, if its order was not given up.
+fn given_up_or(s: &Snapshot, why: CanceledWhy) -> CanceledWhy {
+    let given_up = s.order.is_some_and(|order| {
+        matches!(order.state, OrderState::CancelRequested | OrderState::Canceled)
+    });
+    if given_up { CanceledWhy::ByShopper } else { why }
 }
 
 /// A person's decision. Only in review, and only on what a lookup sent since then has shown.
@@ -1275,6 +1302,8 @@ fn operator(s: &Snapshot, act: Act) -> Decision {
             decision.facts.effect = s.effect;
             decision
         }
+        // What names no amount is accepted as it is: a parcel that a person found.
+        (Act::AcceptEffect, None) if s.amount.is_none() => success(s, &Found::default()),
         (Act::RefundEffect, Some(effect)) if s.order.is_some() => {
             let mut decision = moved(State::Succeeded).with(Effect::OweRefund);
             decision.facts.effect = Some(effect);

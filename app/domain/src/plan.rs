@@ -73,6 +73,10 @@ pub fn plan(s: &Snapshot, progress: &Progress, timing: &Timing, now: Timestamp) 
             let over = if s.is_unwanted() { s.entered_at } else { s.action_until() };
             let asked = !asks || progress.last_lookup_at.is_some_and(|at| at >= over);
             match step {
+                // Whoever confirmed in the last moment is still heard.
+                Some(_) | None if s.is_left_to_us() && asks && !asked && !s.is_unheard(now) => {
+                    Next::Lookup
+                }
                 Some(_) | None if !s.is_cancel_open(now) || s.is_unheard(now) => Next::Tick,
                 Some(step) if asked => Next::Send(step),
                 Some(_) | None if asks => Next::Lookup,

@@ -122,6 +122,10 @@ pub struct OwnerView {
     pub created_at: Timestamp,
     /// Money that goes back.
     pub refunds: Vec<RefundView>,
+    /// Where the parcel stands, once there is one to hand over.
+    pub parcel: Option<State>,
+    /// Where the invoice stands, and its number, once there is one to write.
+    pub invoice: Option<(State, String)>,
     /// Which attempt a payment form must carry; `None` while no payment control may be shown.
     pub pay_attempt: Option<u32>,
 }

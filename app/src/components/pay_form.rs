@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use crate::text::{
     cards::{card, is_ordinary},
-    labels::checkout as words,
+    labels::{checkout as words, provider},
     money::money,
 };
 
@@ -36,8 +36,14 @@ pub fn PayForm(
     paying: Paying,
 ) -> impl IntoView {
     let first = paying.tokens.first().cloned().unwrap_or_default();
+    let (own, others): (Vec<_>, Vec<_>) =
+        paying.tokens.into_iter().partition(|token| !token.contains(':'));
     let (ordinary, trouble): (Vec<_>, Vec<_>) =
-        paying.tokens.into_iter().partition(|token| is_ordinary(token));
+        own.into_iter().partition(|token| is_ordinary(token));
+    let others = by_provider(others)
+        .into_iter()
+        .map(|(name, tokens)| group(format!("cards-{name}"), provider(&name), tokens, &first));
+    let others = others.collect_view();
     view! {
         <form
             class="pay-form"
@@ -53,8 +59,9 @@ pub fn PayForm(
             <input type="hidden" name="attempt" value=paying.attempt />
             <fieldset>
                 <legend>{words::CHOOSE}</legend>
-                {group("cards-ordinary", words::EVERYDAY, ordinary, &first)}
-                {group("cards-trouble", words::TROUBLE, trouble, &first)}
+                {group("cards-ordinary".to_owned(), words::EVERYDAY.to_owned(), ordinary, &first)}
+                {group("cards-trouble".to_owned(), words::TROUBLE.to_owned(), trouble, &first)}
+                {others}
             </fieldset>
             <p class="hint">{words::TOKENS_HINT}</p>
             <button class="button" type="submit" id="pay" data-pay-control data-busy=words::SENDING>
@@ -67,10 +74,23 @@ pub fn PayForm(
     .into_any()
 }
 
+/// Further providers with their tokens, in the order they come.
+fn by_provider(tokens: Vec<String>) -> Vec<(String, Vec<String>)> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for token in tokens {
+        let name = token.split(':').next().unwrap_or_default().to_owned();
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, of_it)) => of_it.push(token),
+            None => groups.push((name, vec![token])),
+        }
+    }
+    groups
+}
+
 /// Some cards under a heading of their own.
 fn group(
-    id: &'static str,
-    title: &'static str,
+    id: String,
+    title: String,
     tokens: Vec<String>,
     first: &str,
 ) -> Option<impl IntoView + use<>> {
@@ -106,8 +126,9 @@ fn group(
             }
         })
         .collect_view();
+    let heading = id.clone();
     Some(view! {
-        <div class="card-group" role="group" aria-labelledby=id>
+        <div class="card-group" role="group" aria-labelledby=heading>
             <p class="card-group-name" id=id>
                 {title}
             </p>

@@ -10,7 +10,30 @@ pub fn is_ordinary(token: &str) -> bool {
 
 /// A card's name and what it will do.
 pub fn card(token: &str) -> (&'static str, &'static str) {
-    match token {
+    match token.split_once(':').map_or(token, |(_, token)| token) {
+        "wallet" => ("Your PayPal account", "You approve the payment on PayPal's page."),
+        "pm_card_visa" => ("Visa ending in 4242", "Pays at once."),
+        "pm_card_visa_chargeDeclined" => ("A card that is declined", "The bank says no."),
+        "pm_card_chargeDeclinedInsufficientFunds" => {
+            ("A card without enough money", "The bank says no: insufficient funds.")
+        }
+        "pm_card_threeDSecure2Required" => {
+            ("A card whose bank asks you (3-D Secure)", "You confirm on the bank's page.")
+        }
+        "pm_sim_lost_response" => (
+            "A card whose answer gets lost",
+            "The money is taken, and the provider's answer never arrives.",
+        ),
+        "pm_sim_processing" => {
+            ("A card of a slow bank", "Processing for a few seconds, then paid.")
+        }
+        "pm_sim_500_executed" => (
+            "A card charged behind a 500",
+            "The money is taken, and the provider answers 500, for ever.",
+        ),
+        "pm_sim_cut_body" => {
+            ("A card with half an answer", "The money is taken, and the answer breaks off.")
+        }
         "tok_visa" => ("Visa ending in 4242", "Pays at once."),
         "tok_3ds" => ("A card whose bank asks you (3-D Secure)", "You confirm on the bank's page."),
         "tok_hosted_card" => (

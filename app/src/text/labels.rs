@@ -135,6 +135,8 @@ pub mod status {
     /// Where the amount on record is not the order's, as a person accepted it.
     pub const TAKEN: &str = "Taken";
     pub const REFUNDS: &str = "Refunds";
+    pub const PARCEL: &str = "Your parcel";
+    pub const INVOICE: &str = "Invoice";
     pub const PAY_AGAIN: &str = "Pay this order";
     pub const GIVE_UP: &str = "Give this order up";
     pub const PRINT_HINT: &str = "This page is your receipt: keep the link, or print it.";
@@ -151,6 +153,8 @@ pub mod orders {
 pub fn provider(name: &str) -> String {
     match name {
         "examplepay" => "ExamplePay".to_owned(),
+        "stripe" => "Stripe".to_owned(),
+        "paypal" => "PayPal".to_owned(),
         other => other.to_owned(),
     }
 }

@@ -201,3 +201,31 @@ pub fn refund(state: State) -> &'static str {
         State::RequiresReview => "being confirmed by a person",
     }
 }
+
+/// A shipment's state, for the owner.
+pub fn parcel(state: State) -> &'static str {
+    match state {
+        State::Created | State::Requested | State::RetryScheduled | State::RequiresAction => {
+            "being handed to the carrier"
+        }
+        State::PendingConfirmation => "being confirmed",
+        State::RequiresReview => "being confirmed by a person",
+        State::Succeeded => "handed to the carrier",
+        State::Rejected | State::Canceled => "not handed over yet; a person sees to it",
+        State::Reversed => "came back to us; we will write to you",
+    }
+}
+
+/// An invoice's state, for the owner.
+pub fn invoice(state: State, number: &str) -> String {
+    match state {
+        State::Created | State::Requested | State::RetryScheduled | State::RequiresAction => {
+            "being written".to_owned()
+        }
+        State::PendingConfirmation => "being confirmed".to_owned(),
+        State::RequiresReview => "being confirmed by a person".to_owned(),
+        State::Succeeded => number.to_owned(),
+        State::Rejected | State::Canceled => "not written yet; a person sees to it".to_owned(),
+        State::Reversed => "withdrawn; we will write to you".to_owned(),
+    }
+}

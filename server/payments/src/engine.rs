@@ -7,7 +7,7 @@ mod effects;
 use std::{collections::BTreeSet, fmt::Display, sync::Arc, time::Duration};
 
 use domain::{
-    capability::Capability,
+    capability::{Capability, StepSpec},
     evidence::{Evidence, Verdict},
     id::{CheckoutId, OperationId},
     operation::{
@@ -23,6 +23,7 @@ use tokio::sync::Notify;
 use crate::{
     Error, clock,
     hub::Hub,
+    opening::Maker,
     provider::Provider,
     store::{Attempt, Goods, Named, Operation, Order, Step, Store, Stored, Transition, Work},
 };
@@ -49,7 +50,7 @@ pub struct Engine {
 pub struct Loaded {
     /// The operation.
     pub operation: Operation,
-    /// Its stored steps.
+    /// Its stored steps: those whose bytes are known by now.
     pub steps: Vec<Step>,
     /// Its order.
     pub order: Order,
@@ -91,6 +92,20 @@ pub fn incident(alert: Alert, about: impl Display) -> String {
     format!("{alert}:{about}")
 }
 
+impl Loaded {
+    /// The stored row of the step at this place, if it has bytes yet.
+    pub fn row(&self, place: usize) -> Option<&Step> {
+        let name = &self.snapshot.steps.get(place)?.name;
+        self.steps.iter().find(|step| step.name == *name)
+    }
+}
+
+/// The steps a kind can have, in order, the cancelling one last.
+pub fn step_specs(capability: &Capability) -> impl Iterator<Item = (StepSpec, bool)> + '_ {
+    let effects = capability.steps.iter().map(|spec| (*spec, false));
+    effects.chain(capability.cancel.map(|spec| (spec, true)))
+}
+
 impl Engine {
     /// The provider of this name.
     pub fn provider(&self, name: &str) -> Option<&Arc<dyn Provider>> {
@@ -102,6 +117,36 @@ impl Engine {
         self.provider(&operation.provider)
             .and_then(|provider| provider.capability(&operation.kind))
             .ok_or(Error::UnknownProvider)
+    }
+
+    /// Records a new operation with its first step, before anything is sent. Later steps follow
+    /// when their bytes are known.
+    pub async fn open(
+        &self,
+        work: &mut dyn Work,
+        operation: &Operation,
+        order: &Order,
+        parent: Option<&Operation>,
+        prefix: &str,
+    ) -> Result<(), Error> {
+        let step = self.make_step(operation, order, parent, 0, prefix)?;
+        Ok(work.insert_operation(operation, &[step]).await?)
+    }
+
+    /// The key and the bytes of one step.
+    pub fn make_step(
+        &self,
+        operation: &Operation,
+        order: &Order,
+        parent: Option<&Operation>,
+        place: usize,
+        prefix: &str,
+    ) -> Result<Step, Error> {
+        let provider = self.provider(&operation.provider).ok_or(Error::UnknownProvider)?;
+        let capability = &self.capability(operation)?;
+        let public_url = &self.public_url;
+        let provider = provider.as_ref();
+        Maker { provider, capability, operation, order, parent, public_url }.step(place, prefix)
     }
 
     /// Reads an operation and all that belongs to it.
@@ -139,18 +184,17 @@ impl Engine {
         capability: Capability,
         order: Option<OrderFacts>,
     ) -> Snapshot {
-        let mut known: Vec<operation::Step> = steps.iter().map(step_facts).collect();
-        // A cancelling step gets its bytes only when it is needed: they name the object.
-        if let Some(cancel) = capability.cancel
-            && !known.iter().any(|step| step.cancels)
-        {
-            known.push(operation::Step {
-                name: cancel.name.to_owned(),
-                cancels: true,
-                window: cancel.idempotency.map(|key| key.window),
+        let known = step_specs(&capability).map(|(spec, cancels)| {
+            // Later steps get their bytes only when they are needed: they name the object.
+            let virgin = || operation::Step {
+                name: spec.name.to_owned(),
+                cancels,
+                window: spec.idempotency.map(|key| key.window),
                 ..operation::Step::default()
-            });
-        }
+            };
+            steps.iter().find(|step| step.name == spec.name).map_or_else(virgin, step_facts)
+        });
+        let known = known.collect();
         let sends = attempts.iter().filter(|attempt| attempt.step.is_some());
         let all_ended_at = sends
             .map(|attempt| attempt.ended_at)
@@ -158,7 +202,7 @@ impl Engine {
         Snapshot {
             state: operation.state,
             entered_at: operation.entered_at,
-            amount: Some(operation.amount),
+            amount: capability.names_amount.then_some(operation.amount),
             reference: operation.reference.clone(),
             account: operation.account.clone(),
             provider_id: operation.provider_operation_id.clone(),
@@ -249,6 +293,9 @@ impl Engine {
             operation.action_expires_at = None;
         }
         operation.effect = facts.effect.or(operation.effect);
+        if operation.effect_id.is_none() {
+            operation.effect_id.clone_from(&facts.effect_id);
+        }
         if let Some(to) = decision.to {
             operation.state = to;
             operation.entered_at = now;
@@ -327,7 +374,10 @@ impl Engine {
         change: StepChange,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let Some(step) = loaded.steps.get_mut(place) else { return Ok(()) };
+        let Some(named) = loaded.snapshot.steps.get(place) else { return Ok(()) };
+        let Some(step) = loaded.steps.iter_mut().find(|step| step.name == named.name) else {
+            return Ok(());
+        };
         let operation = &mut loaded.operation;
         match change {
             StepChange::Sent => {

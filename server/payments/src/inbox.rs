@@ -11,6 +11,7 @@ use crate::{
     Error, clock, crash,
     engine::{Engine, Lease, Outcome},
     provider::{Event, Provider, WebhookError},
+    refunds,
     store::{EventState, Named, StoredEvent, Work},
 };
 
@@ -36,7 +37,7 @@ pub async fn ingest(
 ) -> Result<Ingested, Error> {
     let adapter = engine.provider(provider).ok_or(Error::UnknownProvider)?;
     let now = clock::now();
-    let verified = adapter.verify_webhook(headers, body, clock::wall());
+    let verified = adapter.verify_webhook(headers, body, clock::wall()).await;
     let counted = |result: &'static str| {
         metrics::counter!("payonce_webhooks_total", "provider" => provider.to_owned(), "result" => result)
             .increment(1);
@@ -108,6 +109,13 @@ async fn judge(
         work.update_event(id, EventState::Unmatched, None, None, now).await?;
         return Ok((Ingested::Unmatched, Outcome::default()));
     }
+    if let Some((operation, outcome)) =
+        refunds::of_event(engine, work, adapter.name(), event, now).await?
+    {
+        work.close_alert(&format!("unmatched:{}", event.id), now).await?;
+        work.update_event(id, EventState::Applied, Some(operation), None, now).await?;
+        return Ok((Ingested::Applied, outcome));
+    }
     let Some(operation) = find(work, adapter.name(), event).await? else {
         let detail = format!("event {} of type {} is about nothing of ours", event.id, event.kind);
         engine
@@ -135,6 +143,8 @@ async fn find(
         event.provider_id.as_deref().map(Named::ProviderId),
         event.reference.as_deref().map(Named::Reference),
         event.key.as_deref().map(Named::Key),
+        // What went back names the payment's effect, and is not about the payment.
+        event.effect_id.as_deref().filter(|_| event.made_elsewhere.is_none()).map(Named::EffectId),
     ];
     for name in names.into_iter().flatten() {
         if let Some(id) = work.find_operation(provider, name).await? {

@@ -11,8 +11,10 @@ mod gate;
 mod hub;
 mod inbox;
 mod opening;
+mod partners;
 pub mod provider;
 mod read;
+mod refunds;
 mod shop;
 pub mod store;
 mod worker;
@@ -23,7 +25,7 @@ use domain::{
     catalogue::Sku,
     id::{CheckoutId, CustomerId},
     money::Currency,
-    operation::State,
+    operation::{Kind, State},
     schedule::{Timestamp, Timing},
     view::{CartView, CheckoutView, OrderSummary},
 };
@@ -31,18 +33,18 @@ use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use crate::inbox::Ingested;
 use crate::{
     engine::Engine,
-    provider::{
-        EncodeError, Provider, WebhookError,
-        examplepay::{ExamplePay, ExamplePaySettings},
-    },
+    provider::{Access, EncodeError, Provider, WebhookError},
     store::{
         Store, StoreError,
         sqlite::{OpenError, SqliteStore},
     },
     worker::Worker,
+};
+pub use crate::{
+    inbox::Ingested,
+    refunds::{RefundOutcome, RefundRequest},
 };
 
 /// The name of a place where a test may kill the shop.
@@ -58,25 +60,8 @@ pub struct Settings {
     pub public_url: String,
     /// Multiplies every wait: 0.05 is twenty times faster. For tests and demos.
     pub time_scale: f64,
-    /// The provider.
-    pub examplepay: Option<ExamplePayAccess>,
-}
-
-/// How to reach ExamplePay.
-#[derive(Clone, Debug)]
-pub struct ExamplePayAccess {
-    /// Its address, without a slash at the end.
-    pub base_url: String,
-    /// Our API key.
-    pub api_key: secrecy::SecretString,
-    /// The secrets of our webhook endpoint; none turns the endpoint off.
-    pub webhook_secrets: Vec<secrecy::SecretString>,
-    /// Our account there.
-    pub account: String,
-    /// How long a connection may take.
-    pub connect_timeout: std::time::Duration,
-    /// How long an answer may take.
-    pub response_timeout: std::time::Duration,
+    /// Everyone who can be asked for something; the first one is the usual way to pay.
+    pub providers: Vec<Access>,
 }
 
 /// Why the engine did not start.
@@ -145,7 +130,7 @@ pub enum Error {
     MalformedEvent,
     /// An intent has no bytes.
     #[error("the request to the provider could not be written")]
-    Encode(#[from] EncodeError),
+    Encode(#[source] EncodeError),
     /// The engine stops.
     #[error("the shop is stopping")]
     Busy,
@@ -155,6 +140,15 @@ pub enum Error {
     /// The database.
     #[error("the database did not do what was asked")]
     Store(#[from] StoreError),
+}
+
+impl From<EncodeError> for Error {
+    fn from(reason: EncodeError) -> Self {
+        match reason {
+            EncodeError::Amount(why) => Self::Invalid(why),
+            EncodeError::UnknownStep(_) | EncodeError::Missing(_) => Self::Encode(reason),
+        }
+    }
 }
 
 impl From<WebhookError> for Error {
@@ -222,11 +216,13 @@ pub struct TransitionView {
     pub at: Timestamp,
 }
 
-/// A payment token a demo shop offers.
+/// A way to pay that a shop offers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TestCard {
-    /// The provider's token.
-    pub token: String,
+pub struct WayToPay {
+    /// With whom.
+    pub provider: String,
+    /// With what: one of the provider's test tokens, or its own page.
+    pub tokens: Vec<String>,
 }
 
 /// The engine. Cheap to clone.
@@ -252,23 +248,8 @@ impl Payments {
         let lock = lock(&settings.database)?;
         let timing = Timing::default().scaled(permille(settings.time_scale));
         let store = SqliteStore::open(&settings.database).await?;
-        let mut providers: Vec<Arc<dyn Provider>> = Vec::new();
-        if let Some(access) = settings.examplepay {
-            let scale = |seconds: u64| {
-                std::time::Duration::from_secs(seconds) * permille(settings.time_scale) / 1000
-            };
-            providers.push(Arc::new(ExamplePay::new(ExamplePaySettings {
-                base_url: access.base_url,
-                api_key: access.api_key,
-                webhook_secrets: access.webhook_secrets,
-                account: access.account,
-                connect_timeout: access.connect_timeout,
-                response_timeout: access.response_timeout,
-                key_window: std::time::Duration::from_secs(24 * 3600),
-                payment_deadline: scale(30 * 60),
-                refund_deadline: scale(24 * 3600),
-            })?));
-        }
+        let providers = settings.providers.into_iter().map(provider::make);
+        let providers: Vec<Arc<dyn Provider>> = providers.collect::<Result<_, _>>()?;
         check_windows(&providers, &timing)?;
         // This process is the only one on this file, so whoever held a lease is gone.
         let mut work = store.write().await?;
@@ -395,6 +376,16 @@ impl Payments {
         task.await.unwrap_or(Err(Error::Busy))
     }
 
+    /// Gives money back: an operation of its own, or the one this wish opened before.
+    ///
+    /// # Errors
+    /// No such order, more than is left, or the same id with other content.
+    pub async fn refund(&self, wish: RefundRequest) -> Result<RefundOutcome, Error> {
+        let engine = Arc::clone(&self.inner.engine);
+        let task = self.inner.tasks.spawn(async move { refunds::request(&engine, &wish).await });
+        task.await.unwrap_or(Err(Error::Busy))
+    }
+
     /// Somebody opened the status page or came back from the provider: a hint, it decides nothing.
     pub fn wake(&self, id: CheckoutId) {
         let engine = Arc::clone(&self.inner.engine);
@@ -448,11 +439,16 @@ impl Payments {
         Ok(())
     }
 
-    /// The tokens a demo shop offers, in the order they are shown.
-    pub fn test_cards(&self) -> Vec<TestCard> {
-        let tokens =
-            self.engine().providers.first().map_or(&[][..], |provider| provider.test_tokens());
-        tokens.iter().map(|token| TestCard { token: (*token).to_owned() }).collect()
+    /// The ways to pay, in the order they are shown; the first one's tokens need no prefix.
+    pub fn ways_to_pay(&self) -> Vec<WayToPay> {
+        let takes = |it: &&Arc<dyn Provider>| it.capability(&Kind::PAYMENT).is_some();
+        let providers = self.engine().providers.iter().filter(takes);
+        providers
+            .map(|provider| WayToPay {
+                provider: provider.name().to_owned(),
+                tokens: provider.test_tokens().iter().map(|it| (*it).to_owned()).collect(),
+            })
+            .collect()
     }
 
     /// Numbers for the metrics page: operations by kind and state, open alerts.
@@ -526,10 +522,10 @@ fn lock(database: &std::path::Path) -> Result<Option<std::fs::File>, StartError>
 
 /// A lease covers a whole call, and what a replay window leaves covers a lease and a slow call.
 fn check_windows(providers: &[Arc<dyn Provider>], timing: &Timing) -> Result<(), StartError> {
-    if providers.is_empty() {
+    if !providers.iter().any(|it| it.capability(&Kind::PAYMENT).is_some()) {
         return Err(StartError::NoProvider);
     }
-    let kinds = [domain::operation::Kind::PAYMENT, domain::operation::Kind::REFUND];
+    let kinds = [Kind::PAYMENT, Kind::REFUND, Kind::INVOICE, Kind::SHIPMENT];
     for provider in providers {
         for capability in kinds.iter().filter_map(|kind| provider.capability(kind)) {
             let call = capability.connect_timeout + capability.response_timeout;

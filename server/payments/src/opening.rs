@@ -11,7 +11,8 @@ use domain::{
 
 use crate::{
     Error,
-    provider::{Intent, Provider},
+    engine::step_specs,
+    provider::{Intent, Line, Parent, Provider},
     store::{Operation, Order, Step},
 };
 
@@ -50,6 +51,7 @@ pub fn operation(opening: Opening<'_>) -> Operation {
         attempt: opening.attempt,
         provider: opening.provider.name().to_owned(),
         provider_operation_id: None,
+        effect_id: None,
         reference: opening.reference,
         account: opening.provider.account().map(str::to_owned),
         state: State::Created,
@@ -78,91 +80,83 @@ pub fn operation(opening: Opening<'_>) -> Operation {
         effect: None,
         compensates: None,
         refunds: None,
+        refund_request_id: None,
         created_at: opening.now,
         confirmed_at: None,
         confirmed_by: None,
     }
 }
 
-/// The steps whose bytes are known from the start. `prefix` is the readable part of their keys.
-pub fn steps(
-    provider: &dyn Provider,
-    operation: &Operation,
-    capability: &Capability,
-    prefix: &str,
-    return_url: &str,
-    provider_id: Option<&str>,
-) -> Result<Vec<Step>, Error> {
-    let specs = capability.steps.iter();
-    specs
-        .enumerate()
-        .map(|(position, spec)| {
-            let made = step(provider, operation, spec.name, prefix, return_url, provider_id)?;
-            Ok(Step {
-                position: i64::try_from(position).unwrap_or(i64::MAX),
-                window_ms: spec.idempotency.map(|key| millis(key.window)),
-                ..made
+/// What the bytes of a step are made of.
+pub struct Maker<'a> {
+    /// With whom.
+    pub provider: &'a dyn Provider,
+    /// What it promises for the operation's kind.
+    pub capability: &'a Capability,
+    /// The operation.
+    pub operation: &'a Operation,
+    /// Its order.
+    pub order: &'a Order,
+    /// The payment behind a refund.
+    pub parent: Option<&'a Operation>,
+    /// The shop's address, where shoppers come back to.
+    pub public_url: &'a str,
+}
+
+impl Maker<'_> {
+    /// The step at this place with its key and bytes. `prefix` is the readable part of the key.
+    ///
+    /// # Errors
+    /// The provider has no such step, or its bytes need something that is not known yet.
+    pub fn step(&self, place: usize, prefix: &str) -> Result<Step, Error> {
+        let specs = step_specs(self.capability);
+        let (spec, cancels) = specs.into_iter().nth(place).ok_or(Error::Internal("no step"))?;
+        let return_url = format!("{}/checkout/{}/return", self.public_url, self.order.checkout_id);
+        let checkout = self.order.checkout_id.to_string();
+        let lines: Vec<Line<'_>> = self
+            .order
+            .lines
+            .iter()
+            .map(|line| Line {
+                sku: line.sku.as_str(),
+                quantity: line.quantity,
+                unit_minor: line.unit_minor,
             })
+            .collect();
+        let parent = self.parent.and_then(|parent| {
+            Some(Parent {
+                provider_id: parent.provider_operation_id.as_deref()?,
+                effect_id: parent.effect_id.as_deref(),
+            })
+        });
+        let intent = Intent {
+            kind: &self.operation.kind,
+            amount: self.operation.amount,
+            reference: &self.operation.reference,
+            instrument: self.operation.instrument.as_deref(),
+            return_url: &return_url,
+            provider_id: self.operation.provider_operation_id.as_deref(),
+            parent,
+            checkout: &checkout,
+            order: &self.order.reference,
+            lines: &lines,
+        };
+        let encoded = self.provider.encode(spec.name, &intent)?;
+        Ok(Step {
+            operation_id: self.operation.id,
+            name: spec.name.to_owned(),
+            position: i64::try_from(place).unwrap_or(i64::MAX),
+            cancels,
+            idempotency_key: format!("{prefix}:{}", spec.name),
+            request_hash: body_hash(format!("{}\n{}", encoded.path, encoded.body).as_bytes()),
+            request_path: encoded.path,
+            request_body: Some(encoded.body),
+            window_ms: spec.idempotency.map(|key| millis(key.window)),
+            first_sent_at: None,
+            tainted: false,
+            in_flight: false,
+            accepted: false,
+            sends: 0,
         })
-        .collect()
-}
-
-/// The cancelling step, made when it is needed because its bytes name the provider's object.
-pub fn cancel_step(
-    provider: &dyn Provider,
-    operation: &Operation,
-    capability: &Capability,
-    prefix: &str,
-    position: usize,
-) -> Result<Step, Error> {
-    let spec = capability.cancel.ok_or(Error::Internal("no cancel is declared"))?;
-    let made = step(
-        provider,
-        operation,
-        spec.name,
-        prefix,
-        "",
-        operation.provider_operation_id.as_deref(),
-    )?;
-    Ok(Step {
-        position: i64::try_from(position).unwrap_or(i64::MAX),
-        cancels: true,
-        window_ms: spec.idempotency.map(|key| millis(key.window)),
-        ..made
-    })
-}
-
-fn step(
-    provider: &dyn Provider,
-    operation: &Operation,
-    name: &str,
-    prefix: &str,
-    return_url: &str,
-    provider_id: Option<&str>,
-) -> Result<Step, Error> {
-    let intent = Intent {
-        kind: &operation.kind,
-        amount: operation.amount,
-        reference: &operation.reference,
-        instrument: operation.instrument.as_deref(),
-        return_url,
-        provider_id,
-    };
-    let encoded = provider.encode(name, &intent)?;
-    Ok(Step {
-        operation_id: operation.id,
-        name: name.to_owned(),
-        position: 0,
-        cancels: false,
-        idempotency_key: format!("{prefix}:{name}"),
-        request_hash: body_hash(format!("{}\n{}", encoded.path, encoded.body).as_bytes()),
-        request_path: encoded.path,
-        request_body: Some(encoded.body),
-        window_ms: None,
-        first_sent_at: None,
-        tainted: false,
-        in_flight: false,
-        accepted: false,
-        sends: 0,
-    })
+    }
 }

@@ -6,16 +6,65 @@
 //! kind; what may be done after an unknown result follows from that and is decided elsewhere.
 
 pub mod examplepay;
+pub mod invoicing;
+pub mod paypal;
+pub mod shipping;
+pub mod stripe;
 mod wire;
 
 pub use wire::ClientError;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
-    capability::Capability, evidence::Verdict, money::Money, operation::Kind, schedule::Timestamp,
+    capability::Capability,
+    evidence::{Outcome, Verdict},
+    money::Money,
+    operation::Kind,
+    schedule::Timestamp,
 };
+
+/// Everyone the shop can be set up with. A further provider is one more line here and in [`make`].
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// ExamplePay.
+    ExamplePay(examplepay::ExamplePaySettings),
+    /// Stripe.
+    Stripe(stripe::StripeSettings),
+    /// PayPal.
+    PayPal(paypal::PayPalSettings),
+    /// Whoever writes the invoices.
+    Invoicing(invoicing::InvoicingSettings),
+    /// Whoever carries the parcels.
+    Shipping(shipping::ShippingSettings),
+}
+
+impl Access {
+    /// The name of a provider that tells news, if nothing is set to verify them with.
+    pub fn is_deaf(&self) -> Option<&'static str> {
+        match self {
+            Self::ExamplePay(it) => it.webhook_secrets.is_empty().then_some("ExamplePay"),
+            Self::Stripe(it) => it.webhook_secrets.is_empty().then_some("Stripe"),
+            Self::PayPal(it) => it.webhook_id.is_none().then_some("PayPal"),
+            Self::Invoicing(_) | Self::Shipping(_) => None,
+        }
+    }
+}
+
+/// The adapter for a provider.
+///
+/// # Errors
+/// Its HTTP client could not be made.
+pub fn make(access: Access) -> Result<Arc<dyn Provider>, ClientError> {
+    Ok(match access {
+        Access::ExamplePay(settings) => Arc::new(examplepay::ExamplePay::new(settings)?),
+        Access::Stripe(settings) => Arc::new(stripe::Stripe::new(settings)?),
+        Access::PayPal(settings) => Arc::new(paypal::PayPal::new(settings)?),
+        Access::Invoicing(settings) => Arc::new(invoicing::Invoicing::new(settings)?),
+        Access::Shipping(settings) => Arc::new(shipping::Shipping::new(settings)?),
+    })
+}
 
 /// What an operation asks of its provider; encoded once, before anything is sent.
 #[derive(Clone, Debug)]
@@ -30,9 +79,36 @@ pub struct Intent<'a> {
     pub instrument: Option<&'a str>,
     /// Where the provider's page sends the shopper back to.
     pub return_url: &'a str,
-    /// The provider's id of this object, for steps on an existing one; for refunds that of the
-    /// payment.
+    /// The provider's id of this object, for steps on an existing one.
     pub provider_id: Option<&'a str>,
+    /// What is given back, for refunds.
+    pub parent: Option<Parent<'a>>,
+    /// The shopper's intent, for support.
+    pub checkout: &'a str,
+    /// The order's number for people.
+    pub order: &'a str,
+    /// What was ordered.
+    pub lines: &'a [Line<'a>],
+}
+
+/// The payment behind a refund, by the provider's ids.
+#[derive(Clone, Copy, Debug)]
+pub struct Parent<'a> {
+    /// Of the object.
+    pub provider_id: &'a str,
+    /// Of the effect, where it differs.
+    pub effect_id: Option<&'a str>,
+}
+
+/// A line of the order.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// The product's short name.
+    pub sku: &'a str,
+    /// How many.
+    pub quantity: u32,
+    /// The price of one, in minor units of the operation's currency.
+    pub unit_minor: i64,
 }
 
 /// The bytes of a step: written once, sent again unchanged.
@@ -53,6 +129,9 @@ pub enum EncodeError {
     /// Something the step needs is not known.
     #[error("the step needs {0}")]
     Missing(&'static str),
+    /// The provider cannot take this amount: it is refused before anything is opened.
+    #[error("{0}")]
+    Amount(String),
 }
 
 /// One mutating request.
@@ -79,6 +158,12 @@ pub struct Question {
     pub provider_id: Option<String>,
     /// Our reference.
     pub reference: String,
+    /// How much it is about: names the wire's scale of the answer.
+    pub amount: Money,
+    /// The provider's id of the payment behind a refund.
+    pub parent_id: Option<String>,
+    /// The provider's id of that payment's effect.
+    pub parent_effect_id: Option<String>,
     /// What is left of the lease; the call ends before it.
     pub time_left: Duration,
 }
@@ -137,10 +222,51 @@ pub struct Event {
     pub key: Option<String>,
     /// The provider's id of the object.
     pub provider_id: Option<String>,
+    /// The provider's id of the effect, if it names one.
+    pub effect_id: Option<String>,
+    /// A refund or a dispute, as an operation of its own would record it if none of ours made it.
+    pub made_elsewhere: Option<Listed>,
     /// What it says.
     pub verdict: Verdict,
     /// Whether it comes from the provider's live mode.
     pub live: bool,
+}
+
+/// What a record in a provider's list is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListedKind {
+    /// Money that was taken, or may be.
+    Taken,
+    /// Money that went back, by a refund or a dispute.
+    GivenBack,
+}
+
+/// A record in a provider's list, to be compared with ours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// What it is.
+    pub kind: ListedKind,
+    /// The provider's id.
+    pub provider_id: String,
+    /// Our reference, if it has one.
+    pub reference: Option<String>,
+    /// The payment that money went back from, by the provider's id.
+    pub parent: Option<String>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// How much.
+    pub amount: Money,
+}
+
+/// What a provider's list says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Listing {
+    /// Everything since then.
+    All(Vec<Listed>),
+    /// No whole list came: nothing can be said.
+    Unanswered,
+    /// The provider keeps no list.
+    None,
 }
 
 /// Why an event is not taken.
@@ -181,7 +307,7 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     /// See [`WebhookError`].
-    fn verify_webhook(
+    async fn verify_webhook(
         &self,
         headers: &[(String, String)],
         body: &[u8],
@@ -192,8 +318,26 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// The body is no event.
     fn read_event(&self, body: &str) -> Result<Event, WebhookError>;
-    /// The tokens a demo shop offers, in the order they are shown.
+    /// Everything made since then, for the daily comparison with ours.
+    async fn list(&self, _since: Timestamp) -> Listing {
+        Listing::None
+    }
+    /// The tokens a demo shop offers, in the order they are shown; none where none are shown.
     fn test_tokens(&self) -> &'static [&'static str];
+}
+
+/// What is only told of: nothing is sent for it, and nobody is asked.
+fn told_only(base: Capability) -> Capability {
+    Capability {
+        steps: Vec::new(),
+        cancel: None,
+        lookup: None,
+        needs_our_last_step: false,
+        late_failure_reverses: true,
+        // A dispute may take months.
+        deadline: Duration::from_secs(180 * 24 * 3600),
+        ..base
+    }
 }
 
 /// What a request that was never begun says.

@@ -162,6 +162,7 @@ async fn owner_view(
         && payments.all(|payment| payment.state.is_void())
         && goods_available(work, order).await?;
     let last = newest(operations).map_or(0, |payment| payment.attempt);
+    let of = |kind: Kind| operations.iter().rfind(|it| it.kind == kind);
     Ok(OwnerView {
         lines: lines_of(&order.lines, order.amount)?,
         total: order.amount,
@@ -170,9 +171,11 @@ async fn owner_view(
         created_at: order.created_at,
         refunds: operations
             .iter()
-            .filter(|it| it.kind == Kind::REFUND)
+            .filter(|it| [Kind::REFUND, Kind::EXTERNAL].contains(&it.kind))
             .map(|it| RefundView { state: it.state, amount: it.amount, since: it.entered_at })
             .collect(),
+        parcel: of(Kind::SHIPMENT).map(|it| it.state),
+        invoice: of(Kind::INVOICE).map(|it| (it.state, it.reference.clone())),
         pay_attempt: may_pay.then_some(last + 1),
     })
 }

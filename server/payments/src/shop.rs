@@ -153,6 +153,7 @@ pub async fn pay(engine: &Engine, request: &PayRequest) -> Result<PayOutcome, Er
 
 /// A token is a short word; anything that looks like a card number is not taken, and not repeated.
 fn check_instrument(token: &str) -> Result<(), Error> {
+    let (_, token) = chosen(token);
     let plain = token.len() <= 64
         && token.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     let digits = token.chars().filter(char::is_ascii_digit).count();
@@ -160,6 +161,12 @@ fn check_instrument(token: &str) -> Result<(), Error> {
         return Err(Error::Invalid("choose one of the listed cards".into()));
     }
     Ok(())
+}
+
+/// With whom and with what a shopper pays: `stripe:pm_card_visa`. A bare token is for the first
+/// provider.
+fn chosen(token: &str) -> (Option<&str>, &str) {
+    token.split_once(':').map_or((None, token), |(provider, token)| (Some(provider), token))
 }
 
 /// The same checkout id again: the stored state counts, and only a proven no opens the next attempt.
@@ -184,9 +191,12 @@ async fn pay_again(
     let last = payments.iter().map(|payment| payment.attempt).max().unwrap_or(0);
     if request.attempt <= last {
         let used = payments.iter().find(|payment| payment.attempt == last);
-        let other = used.and_then(|payment| payment.instrument.as_deref());
-        let ignored =
-            request.attempt < last || other.is_some_and(|used| used != request.payment_token);
+        let (provider, token) = chosen(&request.payment_token);
+        let other = used.is_some_and(|used| {
+            used.instrument.as_deref().is_some_and(|it| it != token)
+                || provider.is_some_and(|provider| provider != used.provider)
+        });
+        let ignored = request.attempt < last || other;
         return Ok(if ignored { PayOutcome::OtherCardIgnored } else { PayOutcome::Stored });
     }
     let all_void = payments.iter().all(|payment| payment.state.is_void());
@@ -219,8 +229,14 @@ async fn open_payment(
     token: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let provider = engine.providers.first().ok_or(Error::UnknownProvider)?;
-    let capability = provider.capability(&Kind::PAYMENT).ok_or(Error::UnknownProvider)?;
+    let (name, token) = chosen(token);
+    let provider = match name {
+        Some(name) => engine.provider(name),
+        None => engine.providers.first(),
+    };
+    let (provider, capability) = provider
+        .and_then(|provider| Some((provider, provider.capability(&Kind::PAYMENT)?)))
+        .ok_or_else(|| Error::Invalid("choose one of the listed ways to pay".into()))?;
     let operation = opening::operation(opening::Opening {
         id: OperationId(clock::fresh_id()),
         kind: Kind::PAYMENT,
@@ -235,10 +251,7 @@ async fn open_payment(
         now,
     });
     let prefix = format!("pay:{}:v{attempt}", order.checkout_id);
-    let return_url = format!("{}/checkout/{}/return", engine.public_url, order.checkout_id);
-    let steps =
-        opening::steps(provider.as_ref(), &operation, &capability, &prefix, &return_url, None)?;
-    work.insert_operation(&operation, &steps).await?;
+    engine.open(work, &operation, order, None, &prefix).await?;
     work.insert_transition(&Transition {
         operation_id: operation.id,
         order_id: order.id,

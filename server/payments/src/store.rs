@@ -121,6 +121,7 @@ pub struct Operation {
     pub attempt: u32,
     pub provider: String,
     pub provider_operation_id: Option<String>,
+    pub effect_id: Option<String>,
     pub reference: String,
     pub account: Option<String>,
     pub state: State,
@@ -149,6 +150,7 @@ pub struct Operation {
     pub effect: Option<Money>,
     pub compensates: Option<OperationId>,
     pub refunds: Option<OperationId>,
+    pub refund_request_id: Option<String>,
     pub created_at: Timestamp,
     pub confirmed_at: Option<Timestamp>,
     pub confirmed_by: Option<String>,
@@ -250,6 +252,8 @@ pub enum Named<'a> {
     Reference(&'a str),
     /// The provider's id.
     ProviderId(&'a str),
+    /// The provider's id of the effect.
+    EffectId(&'a str),
     /// A step's key.
     Key(&'a str),
 }
@@ -309,6 +313,8 @@ pub trait Work: Send {
     async fn order_of_cart(&mut self, id: CartId) -> Result<Option<Order>, StoreError>;
     /// An order.
     async fn order(&mut self, id: OrderId) -> Result<Option<Order>, StoreError>;
+    /// The order with this number for people.
+    async fn order_of_reference(&mut self, reference: &str) -> Result<Option<Order>, StoreError>;
     /// A customer's orders, newest first.
     async fn orders_of(&mut self, customer: CustomerId) -> Result<Vec<Order>, StoreError>;
     /// A new order with its lines.
@@ -320,6 +326,11 @@ pub trait Work: Send {
 
     /// An operation.
     async fn operation(&mut self, id: OperationId) -> Result<Option<Operation>, StoreError>;
+    /// The refund that this wish opened.
+    async fn operation_of_refund_request(
+        &mut self,
+        id: &str,
+    ) -> Result<Option<Operation>, StoreError>;
     /// All operations of an order, oldest first.
     async fn operations_of(&mut self, order: OrderId) -> Result<Vec<Operation>, StoreError>;
     /// The operation of this provider that bears this name.

@@ -24,7 +24,6 @@ use crate::{
     Error, clock, crash,
     engine::{Engine, Lease, Loaded, incident, take},
     gate::Gate,
-    opening,
     provider::{Answer, Call, Question, Transport},
     store::{Attempt, AttemptEnd, Step, Stored, Work},
 };
@@ -224,13 +223,14 @@ impl Worker {
             self.postpone(work, loaded, Some(at), now).await?;
             return Ok(None);
         }
-        if loaded.steps.get(place).is_none() {
-            let step = self.make_cancel_step(&loaded, place)?;
-            work.insert_step(&step).await?;
-            loaded.steps.push(step);
-        }
-        let Some(step) = loaded.steps.get(place).cloned() else {
-            return Err(Error::Internal("no step"));
+        let step = match loaded.row(place) {
+            Some(step) => step.clone(),
+            None => {
+                let step = self.make_step(&loaded, place)?;
+                work.insert_step(&step).await?;
+                loaded.steps.push(step.clone());
+                step
+            }
         };
         let lease_until = now.after(engine.timing.lease);
         let (state, id, kind) =
@@ -305,10 +305,14 @@ impl Worker {
         }
         work.insert_attempt(&attempt).await?;
         work.commit().await?;
+        let parent = loaded.siblings.iter().find(|it| Some(it.id) == operation.refunds);
         let question = Question {
             kind: operation.kind.clone(),
             provider_id: operation.provider_operation_id.clone(),
             reference: operation.reference.clone(),
+            amount: operation.amount,
+            parent_id: parent.and_then(|it| it.provider_operation_id.clone()),
+            parent_effect_id: parent.and_then(|it| it.effect_id.clone()),
             time_left: self.engine.timing.lease,
         };
         Ok(Some(Granted {
@@ -340,18 +344,13 @@ impl Worker {
         }
     }
 
-    fn make_cancel_step(&self, loaded: &Loaded, place: usize) -> Result<Step, Error> {
+    /// A step that gets its bytes only now, under the key that its operation began with.
+    fn make_step(&self, loaded: &Loaded, place: usize) -> Result<Step, Error> {
         let operation = &loaded.operation;
-        let provider = self.engine.provider(&operation.provider).ok_or(Error::UnknownProvider)?;
         let made = loaded.steps.first().ok_or(Error::Internal("no step"))?;
         let prefix = made.idempotency_key.rsplit_once(':').map_or("", |(prefix, _)| prefix);
-        opening::cancel_step(
-            provider.as_ref(),
-            operation,
-            &loaded.snapshot.capability,
-            prefix,
-            place,
-        )
+        let parent = loaded.siblings.iter().find(|it| Some(it.id) == operation.refunds);
+        self.engine.make_step(operation, &loaded.order, parent, place, prefix)
     }
 
     fn capped(&self, loaded: &Loaded, mutating: bool, now: Timestamp) -> Option<Timestamp> {

@@ -136,9 +136,51 @@ fn secrets_are_neither_empty_nor_printed() {
     }
     let config = check(&flags(&["--examplepay-api-key", "sk_canary"])).unwrap();
     assert!(!format!("{config:?}").contains("canary"));
+    assert_eq!(config.engine.providers[0].is_deaf(), Some("ExamplePay"), "the endpoint is off");
+}
+
+#[test]
+fn a_provider_that_is_half_set_up_is_refused_and_a_whole_one_is_offered() {
+    let stripe = ["--stripe-api-key", "sk_test_1", "--stripe-webhook-secret", "whsec_1"];
+    let paypal = [
+        "--paypal-client-id",
+        "id",
+        "--paypal-client-secret",
+        "secret",
+        "--paypal-webhook-id",
+        "WH-1",
+    ];
+    let rows: [(&[&str], &str); 8] = [
+        (&stripe[..2], "PAYONCE_STRIPE_WEBHOOK_SECRET is not set"),
+        (&stripe[2..], "PAYONCE_STRIPE_API_KEY is not set"),
+        (&["--stripe-api-key", "pk_test_1", stripe[2], stripe[3]], "publishable"),
+        (&["--stripe-api-key", "sk_live_1", stripe[2], stripe[3]], "live key"),
+        (&paypal[..4], "PAYONCE_PAYPAL_WEBHOOK_ID is not set"),
+        (&paypal[2..], "PAYONCE_PAYPAL_CLIENT_ID is not set"),
+        (&[&paypal[..], &["--paypal-webhook-check", "hope"]].concat(), "give certificate or call"),
+        (
+            &[
+                &paypal[..],
+                &["--paypal-url", "https://api-m.paypal.com", "--paypal-simulator-root", "/root"],
+            ]
+            .concat(),
+            "PayPal's own",
+        ),
+    ];
+    for (given, wanted) in rows {
+        let lines = check(&flags(&[&KEY[..], given].concat())).unwrap_err();
+        assert!(lines.len() == 1 && lines[0].contains(wanted), "{given:?}: {lines:?}");
+    }
+    for (given, number) in [(&KEY[..], 1), (&stripe[..], 1), (&paypal[..], 1)] {
+        assert_eq!(check(&flags(given)).unwrap().engine.providers.len(), number, "{given:?}");
+    }
+    let all = check(&flags(&[&KEY[..], &stripe, &paypal].concat())).unwrap();
+    assert_eq!(all.engine.providers.len(), 3);
     assert!(
-        config.engine.examplepay.unwrap().webhook_secrets.is_empty(),
-        "no secret: the endpoint is off"
+        all.engine
+            .providers
+            .iter()
+            .all(|it| it.is_deaf().is_none() || it.is_deaf() == Some("ExamplePay"))
     );
 }
 

@@ -305,8 +305,11 @@ async fn money_goes_back_once_whatever_happens_to_the_refunds_answer() {
         world.fault("create_refund", json!([step])).await;
         let checkout = world.buy(token).await;
         world.until(&checkout, &["requires_action"]).await;
+        // Nobody here may know of the money before the order is given up.
+        blind(&world).await;
         decides(&world, &id_of(&world, &checkout, 1).await, "succeeded", true).await;
         give_up(&world, &checkout).await;
+        lookups(&world, json!({})).await;
         until_order(&world, &checkout, "refunded").await;
         let effects = world.effects(&checkout).await;
         assert_eq!(effects.len(), 2, "{name}: {effects:?}");

@@ -273,6 +273,7 @@ async fn case_71_money_that_arrives_after_a_cancel_goes_back_by_itself() {
         .await
         .unwrap();
     // The shopper confirms at the bank, and gives the order up before anybody here knows.
+    world.control("/control/lookups", &json!({"status": 503, "for_ms": 600_000})).await;
     world
         .control(
             &format!("/control/payments/{id}"),
@@ -282,6 +283,7 @@ async fn case_71_money_that_arrives_after_a_cancel_goes_back_by_itself() {
     let empty = world.request(Method::POST, &format!("/checkout/{checkout}/cancel"));
     let empty = empty.header("Content-Type", "application/x-www-form-urlencoded").body("");
     assert_eq!(world.send(empty).await.0, 303);
+    world.control("/control/lookups", &json!({})).await;
     world
         .until_number(
             "select count(*) from operations where kind = 'refund' and state = 'succeeded'",

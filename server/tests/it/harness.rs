@@ -490,7 +490,22 @@ impl World {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        panic!("within {BOUND:?} it did not come to this: {what}");
+        panic!("within {BOUND:?} it did not come to this: {what}; {}", self.told().await);
+    }
+
+    /// Where every operation stands, and what was asked for it: for whoever reads a failed test.
+    async fn told(&self) -> String {
+        let rows: Vec<(String, String, i64, i64, Option<i64>, String)> = sqlx::query_as(
+            "select kind, operations.state, lookups, replays, next_action_at,
+                 coalesce((select group_concat(coalesce(step, 'lookup') || '=' || coalesce(verdict, '?'), ' ')
+                     from attempts where operation_id = operations.id), '')
+             from operations order by created_at",
+        )
+        .fetch_all(self.database())
+        .await
+        .unwrap();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        format!("at {}: {rows:#?}", now.as_millis())
     }
 
     /// Waits until a condition on the database holds.

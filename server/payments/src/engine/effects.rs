@@ -12,7 +12,7 @@ use domain::{
 
 use super::{Engine, Loaded, Outcome, unsettled};
 use crate::{
-    Error, clock, opening,
+    Error, clock, opening, partners,
     store::{Goods, Operation, Order, Transition, Work},
 };
 
@@ -46,7 +46,7 @@ impl Engine {
                 let incident = match alert {
                     Alert::Configuration => super::incident(*alert, &operation.provider),
                     Alert::Review | Alert::OurFault | Alert::Anomaly | Alert::Reversed => {
-                        super::incident(*alert, &operation.id)
+                        super::incident(*alert, operation.id)
                     }
                 };
                 let detail =
@@ -57,7 +57,7 @@ impl Engine {
         let left_review = loaded.snapshot.state == State::RequiresReview
             && decision.to.is_some_and(|to| to != State::RequiresReview);
         if left_review {
-            work.close_alert(&super::incident(Alert::Review, &operation.id), now).await?;
+            work.close_alert(&super::incident(Alert::Review, operation.id), now).await?;
         }
         Ok(())
     }
@@ -103,6 +103,7 @@ impl Engine {
                     work.sell(&loaded.order.lines).await?;
                     loaded.order.goods = Goods::Sold;
                     loaded.order.state = decide_order(old, OrderNews::PaymentTaken);
+                    partners::open_all(self, work, &mut loaded.order, now).await?;
                 }
                 Effect::OweRefund => {
                     loaded.order.state = decide_order(old, OrderNews::PaymentUnwanted);
@@ -116,7 +117,7 @@ impl Engine {
             }
         }
         let moved = loaded.operation.state != before.state;
-        if moved && loaded.operation.kind == Kind::REFUND {
+        if moved && [Kind::REFUND, Kind::EXTERNAL].contains(&loaded.operation.kind) {
             self.keep_refunds(work, loaded).await?;
         }
         let others_settled = !loaded.siblings.iter().any(unsettled);
@@ -222,9 +223,7 @@ impl Engine {
             })
         };
         let prefix = format!("refund:comp:{}:v{version}", payment.id);
-        let id = payment.provider_operation_id.as_deref();
-        let steps = opening::steps(provider.as_ref(), &operation, &capability, &prefix, "", id)?;
-        work.insert_operation(&operation, &steps).await?;
+        self.open(work, &operation, &loaded.order, Some(payment), &prefix).await?;
         tracing::info!(operation_id = %operation.id, business_state = %operation.state,
             "a refund of {amount} is owed for order {}", loaded.order.reference);
         Ok(())
@@ -235,14 +234,17 @@ impl Engine {
         let mut all = work.operations_of(loaded.order.id).await?;
         all.retain(|other| other.id != loaded.operation.id);
         all.push(loaded.operation.clone());
-        let sum = |kind: &Kind| {
+        let sum = |kinds: &[Kind]| {
             all.iter()
-                .filter(|operation| operation.kind == *kind && operation.state == State::Succeeded)
+                .filter(|operation| kinds.contains(&operation.kind))
+                .filter(|operation| operation.state == State::Succeeded)
                 .filter_map(|operation| operation.effect)
                 .filter(|effect| effect.currency == loaded.order.amount.currency)
                 .try_fold(0_i64, |sum, effect: Money| sum.checked_add(effect.minor))
         };
-        let (Some(taken), Some(returned)) = (sum(&Kind::PAYMENT), sum(&Kind::REFUND)) else {
+        let (Some(taken), Some(returned)) =
+            (sum(&[Kind::PAYMENT]), sum(&[Kind::REFUND, Kind::EXTERNAL]))
+        else {
             return Err(Error::Overflow);
         };
         // A compensating refund of a second payment leaves the first one's standing alone.

@@ -12,12 +12,9 @@ use domain::{
     operation::{Kind, ReviewReason},
     schedule::Timestamp,
 };
-use hmac::{Hmac, KeyInit, Mac};
 use reqwest::{Client, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use sha2::Sha256;
-use subtle::ConstantTimeEq;
 
 use crate::crash;
 
@@ -25,9 +22,6 @@ use super::{
     Answer, Call, EncodeError, Encoded, Event, Intent, Provider, Question, Transport, WebhookError,
     wire::{self, ClientError, Reply},
 };
-
-/// How far an event's time stamp may be from now, either way.
-const TOLERANCE_SECONDS: u64 = 300;
 
 /// Test tokens that ExamplePay knows, in the order the demo shop shows them.
 const TEST_TOKENS: [&str; 13] = [
@@ -157,6 +151,7 @@ struct EventData {
 fn judge(object: &Object) -> (Verdict, Option<String>) {
     let mut found = Found {
         provider_id: Some(object.id.clone()),
+        effect_id: None,
         reference: Some(object.reference.clone()),
         account: Some(object.account.clone()),
         amount: None,
@@ -224,7 +219,7 @@ fn decode(reply: &Reply) -> (Verdict, Option<String>) {
         (401 | 403, "unauthorized" | "forbidden") => {
             (Verdict::NotExecuted(NotExecuted::Configuration), None)
         }
-        (429, _) => (Verdict::RetryLater { after: retry_after(reply) }, None),
+        (429, _) => (Verdict::RetryLater { after: reply.retry_after() }, None),
         (409, "idempotency_key_in_use") => (Verdict::Indeterminate, None),
         // Our own key with other bytes: nothing about the payment, and nothing that may happen.
         (422, "idempotency_mismatch") => {
@@ -272,10 +267,6 @@ fn quiet((verdict, unlisted): (Verdict, Option<String>)) -> (Verdict, Option<Str
     (verdict, unlisted)
 }
 
-fn retry_after(reply: &Reply) -> Option<Duration> {
-    reply.header("retry-after")?.trim().parse().ok().map(Duration::from_secs)
-}
-
 fn answered(reply: &Reply, (verdict, unlisted): (Verdict, Option<String>)) -> Answer {
     let detail = serde_json::from_slice::<ErrorBody>(&reply.body).ok().map(|body| body.error);
     Answer {
@@ -290,33 +281,6 @@ fn answered(reply: &Reply, (verdict, unlisted): (Verdict, Option<String>)) -> An
         }),
         unlisted,
     }
-}
-
-/// Whether a header's signature fits some secret and its time is near.
-fn signed(header: &str, secrets: &[SecretString], body: &[u8], now: Timestamp) -> bool {
-    let mut time = None;
-    let mut candidates = Vec::new();
-    for part in header.split(',') {
-        match part.trim().split_once('=') {
-            Some(("t", value)) => time = value.parse::<i64>().ok(),
-            Some(("v1", value)) => candidates.extend(hex::decode(value).ok()),
-            Some(_) | None => {}
-        }
-    }
-    let Some(time) = time else { return false };
-    if time.abs_diff(now.0.div_euclid(1000)) > TOLERANCE_SECONDS {
-        return false;
-    }
-    secrets.iter().any(|secret| {
-        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes()) else {
-            return false;
-        };
-        mac.update(time.to_string().as_bytes());
-        mac.update(b".");
-        mac.update(body);
-        let expected = mac.finalize().into_bytes();
-        candidates.iter().any(|given| bool::from(given.as_slice().ct_eq(expected.as_slice())))
-    })
 }
 
 fn parse_event(body: &[u8]) -> Result<Event, WebhookError> {
@@ -334,6 +298,8 @@ fn parse_event(body: &[u8]) -> Result<Event, WebhookError> {
         reference: Some(object.reference),
         key: event.request.and_then(|request| request.idempotency_key),
         provider_id: Some(object.id),
+        effect_id: None,
+        made_elsewhere: None,
         verdict,
         live: event.livemode,
     })
@@ -366,7 +332,9 @@ impl Provider for ExamplePay {
             lookup: Some(Lookup { by_reference: true, consistency_bound: None }),
             webhooks: true,
             decline_takes_no_money: true,
+            names_amount: true,
             late_failure_reverses: false,
+            needs_our_last_step: false,
             connect_timeout: self.settings.connect_timeout,
             response_timeout: self.settings.response_timeout,
             deadline: self.settings.payment_deadline,
@@ -381,12 +349,14 @@ impl Provider for ExamplePay {
                 deadline: self.settings.refund_deadline,
                 ..base
             }),
+            "external" => Some(super::told_only(base)),
             _ => None,
         }
     }
 
     fn encode(&self, step: &str, intent: &Intent<'_>) -> Result<Encoded, EncodeError> {
         let id = || intent.provider_id.ok_or(EncodeError::Missing("the provider's id"));
+        let paid = || intent.parent.ok_or(EncodeError::Missing("the payment's id"));
         let (path, body) = match step {
             "create" => (
                 "/v1/payments".to_owned(),
@@ -402,7 +372,7 @@ impl Provider for ExamplePay {
             "refund" => (
                 "/v1/refunds".to_owned(),
                 serde_json::json!({
-                    "payment": id()?,
+                    "payment": paid()?.provider_id,
                     "reference": intent.reference,
                     "amount_minor": intent.amount.minor,
                     "currency": intent.amount.currency.code(),
@@ -413,7 +383,7 @@ impl Provider for ExamplePay {
         Ok(Encoded { path, body: body.to_string() })
     }
 
-    fn verify_webhook(
+    async fn verify_webhook(
         &self,
         headers: &[(String, String)],
         body: &[u8],
@@ -422,12 +392,8 @@ impl Provider for ExamplePay {
         if self.settings.webhook_secrets.is_empty() {
             return Err(WebhookError::Off);
         }
-        let header = headers
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case("examplepay-signature"))
-            .map(|(_, value)| value.as_str())
-            .ok_or(WebhookError::Signature)?;
-        if !signed(header, &self.settings.webhook_secrets, body, now) {
+        let header = wire::named(headers, "examplepay-signature").ok_or(WebhookError::Signature)?;
+        if !wire::signed(header, &self.settings.webhook_secrets, body, now) {
             return Err(WebhookError::Signature);
         }
         parse_event(body)

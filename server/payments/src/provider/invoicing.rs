@@ -125,7 +125,8 @@ fn decode(reply: &Reply) -> (Verdict, Option<String>) {
         // The number exists: most likely our own earlier send, the answer of which was lost. That
         // is no decline, for the invoice is there; and no success, for it may have another amount,
         // or be somebody else's. Only the invoice itself can tell, so it is asked for.
-        (409, "duplicate_invoice_number") => (Verdict::Indeterminate, None),
+        // From here on "not found" proves nothing any more.
+        (409, "duplicate_invoice_number") => (Verdict::Accepted(Found::default()), None),
         (400, "invalid_request") | (404, "not_found") => {
             (Verdict::NotExecuted(NotExecuted::OurFault), None)
         }

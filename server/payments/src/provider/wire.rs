@@ -2,11 +2,19 @@
 
 use std::time::{Duration, Instant};
 
+use domain::schedule::Timestamp;
+use hmac::{Hmac, KeyInit, Mac};
 use reqwest::{Client, RequestBuilder, StatusCode, header::HeaderMap};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::Sha256;
+use subtle::ConstantTimeEq;
 
 use super::{Answer, Transport};
 use crate::crash;
 use domain::evidence::Verdict;
+
+/// How far an event's time stamp may be from now, either way.
+const TOLERANCE_SECONDS: u64 = 300;
 
 /// The most an answer may weigh; a longer one is no answer of a provider we know.
 const BODY_MAX: usize = 1024 * 1024;
@@ -64,6 +72,16 @@ impl Reply {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
+
+    /// How long the provider asks to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.header("retry-after")?.trim().parse().ok().map(Duration::from_secs)
+    }
+
+    /// A header for the record, in a bounded length.
+    pub fn noted(&self, name: &str) -> Option<String> {
+        self.header(name).map(|text| text.chars().take(80).collect())
+    }
 }
 
 /// Sends a request once and reads its answer within the time.
@@ -102,6 +120,47 @@ async fn read(mut response: reqwest::Response) -> Option<Vec<u8>> {
     Some(body)
 }
 
+/// Whether a header of the form `t=<seconds>,v1=<hex HMAC-SHA256 of "t.body">` fits some secret and
+/// its time is within five minutes of now, either way. Other versions than `v1` are ignored.
+pub fn signed(header: &str, secrets: &[SecretString], body: &[u8], now: Timestamp) -> bool {
+    let mut time = None;
+    let mut candidates = Vec::new();
+    for part in header.split(',') {
+        match part.trim().split_once('=') {
+            Some(("t", value)) => time = value.parse::<i64>().ok(),
+            Some(("v1", value)) => candidates.extend(hex::decode(value).ok()),
+            Some(_) | None => {}
+        }
+    }
+    let Some(time) = time else { return false };
+    if time.abs_diff(now.0.div_euclid(1000)) > TOLERANCE_SECONDS {
+        return false;
+    }
+    secrets.iter().any(|secret| {
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.expose_secret().as_bytes()) else {
+            return false;
+        };
+        mac.update(time.to_string().as_bytes());
+        mac.update(b".");
+        mac.update(body);
+        let expected = mac.finalize().into_bytes();
+        candidates.iter().any(|given| bool::from(given.as_slice().ct_eq(expected.as_slice())))
+    })
+}
+
+/// The first header of this name, which is given in lower case.
+pub fn named<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    headers
+        .iter()
+        .find(|(given, _)| given.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value.as_str())
+}
+
+/// A question that was not asked, because there is nothing to name in it.
+pub fn silent(why: &'static str) -> Answer {
+    Answer { provider_error: Some(why.to_owned()), ..unanswered(Transport::NotSent, true) }
+}
+
 /// What an end without a whole answer says: nothing, unless no byte left.
 pub fn unanswered(transport: Transport, asking: bool) -> Answer {
     let verdict = match transport {
@@ -120,4 +179,16 @@ pub fn unanswered(transport: Transport, asking: bool) -> Answer {
         provider_error: None,
         unlisted: None,
     }
+}
+
+/// An answer as a test writes it.
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "this is for tests")]
+pub fn reply(status: u16, headers: &[(&'static str, &str)], body: &str) -> Reply {
+    use reqwest::header::{HeaderName, HeaderValue};
+    let headers: HeaderMap = headers
+        .iter()
+        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap()))
+        .collect();
+    Reply { status: StatusCode::from_u16(status).unwrap(), headers, body: body.as_bytes().to_vec() }
 }

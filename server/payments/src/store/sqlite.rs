@@ -217,6 +217,10 @@ impl Work for SqliteWork {
         shop::order_of_cart(&mut self.tx, id).await
     }
 
+    async fn order_of_reference(&mut self, reference: &str) -> Result<Option<Order>, StoreError> {
+        shop::order_of_reference(&mut self.tx, reference).await
+    }
+
     async fn order(&mut self, id: OrderId) -> Result<Option<Order>, StoreError> {
         shop::order(&mut self.tx, id).await
     }
@@ -243,6 +247,13 @@ impl Work for SqliteWork {
 
     async fn operations_of(&mut self, order: OrderId) -> Result<Vec<Operation>, StoreError> {
         operations::operations_of(&mut self.tx, order).await
+    }
+
+    async fn operation_of_refund_request(
+        &mut self,
+        id: &str,
+    ) -> Result<Option<Operation>, StoreError> {
+        operations::of_refund_request(&mut self.tx, id).await
     }
 
     async fn find_operation(

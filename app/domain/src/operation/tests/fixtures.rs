@@ -44,7 +44,9 @@ pub fn class_a() -> Capability {
         lookup: Some(Lookup { by_reference: true, consistency_bound: None }),
         webhooks: true,
         decline_takes_no_money: true,
+        names_amount: true,
         late_failure_reverses: false,
+        needs_our_last_step: false,
         connect_timeout: Duration::from_secs(2),
         response_timeout: Duration::from_secs(10),
         deadline: minutes(30),
@@ -185,6 +187,7 @@ pub fn example(state: State) -> Snapshot {
 pub fn ours() -> Found {
     Found {
         provider_id: Some("obj".to_owned()),
+        effect_id: None,
         reference: Some("R-1".to_owned()),
         account: Some("acct".to_owned()),
         amount: Some(AMOUNT),

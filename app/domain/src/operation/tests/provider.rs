@@ -90,6 +90,7 @@ impl Provider {
     fn verdict(&self, id: usize, status: Status) -> Verdict {
         let found = Found {
             provider_id: Some(format!("obj{id}")),
+            effect_id: None,
             reference: Some("R-1".to_owned()),
             account: Some("acct".to_owned()),
             amount: Some(self.amount),

@@ -52,6 +52,7 @@ fn found() -> BoxedStrategy<Found> {
     (text(&["obj", "obj2"]), text(&["R-1", "R-2"]), text(&["acct", "other"]), option::of(money()))
         .prop_map(|(provider_id, reference, account, amount)| Found {
             provider_id,
+            effect_id: None,
             reference,
             account,
             amount,

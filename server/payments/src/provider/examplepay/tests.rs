@@ -1,15 +1,12 @@
-use super::*;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::{
+    super::wire::{reply, signed},
+    *,
+};
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000);
-
-fn reply(status: u16, headers: &[(&'static str, &str)], body: &str) -> Reply {
-    let headers: HeaderMap = headers
-        .iter()
-        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap()))
-        .collect();
-    Reply { status: StatusCode::from_u16(status).unwrap(), headers, body: body.as_bytes().to_vec() }
-}
 
 fn object(status: &str) -> String {
     format!(

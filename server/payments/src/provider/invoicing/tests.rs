@@ -106,7 +106,7 @@ fn every_answer_to_a_create_has_exactly_one_verdict() {
         (201, "<html>".to_owned(), "indeterminate", true),
         (202, String::new(), "indeterminate", true),
         // It exists; what it says is for the lookup to tell.
-        (409, no("duplicate_invoice_number"), "indeterminate", false),
+        (409, no("duplicate_invoice_number"), "accepted", false),
         (409, no("locked"), "indeterminate", true),
         (409, String::new(), "indeterminate", true),
         (400, no("invalid_request"), "not_executed_our_fault", false),

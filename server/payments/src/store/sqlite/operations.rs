@@ -31,6 +31,14 @@ pub async fn operations_of(db: &mut Db, order: OrderId) -> Result<Vec<Operation>
     rows.iter().map(rows::operation).collect()
 }
 
+pub async fn of_refund_request(db: &mut Db, id: &str) -> Result<Option<Operation>, StoreError> {
+    let row = sqlx::query("select * from operations where refund_request_id = ?")
+        .bind(id)
+        .fetch_optional(db)
+        .await?;
+    row.map(|row| rows::operation(&row)).transpose()
+}
+
 pub async fn find(
     db: &mut Db,
     provider: &str,
@@ -47,6 +55,11 @@ pub async fn find(
         )
         .bind(provider)
         .bind(text),
+        Named::EffectId(text) => {
+            sqlx::query("select id from operations where provider = ? and effect_id = ?")
+                .bind(provider)
+                .bind(text)
+        }
         Named::Key(text) => sqlx::query(
             "select operations.id from operations join steps on steps.operation_id = operations.id
              where provider = ? and idempotency_key = ?",
@@ -62,8 +75,8 @@ pub async fn insert(db: &mut Db, operation: &Operation) -> Result<(), StoreError
     sqlx::query(
         "insert into operations (id, kind, order_id, attempt, provider, reference, account, state,
              version, request_hash, amount_minor, currency, instrument, entered_at, next_action_at,
-             deadline_at, compensates_operation_id, refunds_operation_id, created_at)
-         values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             deadline_at, compensates_operation_id, refunds_operation_id, refund_request_id, created_at)
+         values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(operation.id.to_string())
     .bind(operation.kind.as_str())
@@ -83,6 +96,7 @@ pub async fn insert(db: &mut Db, operation: &Operation) -> Result<(), StoreError
     .bind(operation.deadline_at.0)
     .bind(operation.compensates.map(|id| id.to_string()))
     .bind(operation.refunds.map(|id| id.to_string()))
+    .bind(&operation.refund_request_id)
     .bind(operation.created_at.0)
     .execute(db)
     .await
@@ -96,7 +110,7 @@ pub async fn update(
     expected: i64,
 ) -> Result<Stored, StoreError> {
     let done = sqlx::query(
-        "update operations set provider_operation_id = ?, state = ?, version = ?, acknowledged = ?,
+        "update operations set provider_operation_id = ?, effect_id = ?, state = ?, version = ?, acknowledged = ?,
              entered_at = ?, unknown_since = ?, next_action_at = ?, lease_owner = ?, lease_until = ?,
              fence = ?, lookup_wanted = ?, lookups = ?, replays = ?, clean_sends = ?,
              looked_up_at = ?, action_url = ?, action_expires_at = ?, decline_code = ?,
@@ -105,6 +119,7 @@ pub async fn update(
          where id = ? and version = ?",
     )
     .bind(&operation.provider_operation_id)
+    .bind(&operation.effect_id)
     .bind(operation.state.as_str())
     .bind(operation.version)
     .bind(operation.acknowledged)

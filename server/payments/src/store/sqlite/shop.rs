@@ -200,6 +200,14 @@ pub async fn order_of_cart(db: &mut Db, id: CartId) -> Result<Option<Order>, Sto
     whole(db, row).await
 }
 
+pub async fn order_of_reference(db: &mut Db, text: &str) -> Result<Option<Order>, StoreError> {
+    let row = sqlx::query("select * from orders where reference = ?")
+        .bind(text)
+        .fetch_optional(&mut *db)
+        .await?;
+    whole(db, row).await
+}
+
 pub async fn order(db: &mut Db, id: OrderId) -> Result<Option<Order>, StoreError> {
     let row = sqlx::query("select * from orders where id = ?")
         .bind(id.to_string())

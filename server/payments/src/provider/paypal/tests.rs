@@ -1,0 +1,383 @@
+use domain::{
+    evidence::Outcome,
+    money::{Currency, Money},
+};
+
+use super::{
+    super::{Parent, wire::reply},
+    issues::{ISSUES, Meaning},
+    judge::time,
+    money::{from_paypal, to_paypal},
+    *,
+};
+
+fn paypal() -> PayPal {
+    let second = Duration::from_secs(1);
+    let _already = rustls::crypto::ring::default_provider().install_default();
+    PayPal::new(PayPalSettings {
+        base_url: "http://127.0.0.1:1".to_owned(),
+        client_id: "id".to_owned(),
+        client_secret: SecretString::from("secret".to_owned()),
+        webhook_id: Some("WH-1".to_owned()),
+        trust: Trust::Certificate(Roots::default()),
+        connect_timeout: second,
+        response_timeout: second,
+        payment_deadline: second,
+        refund_deadline: second,
+    })
+    .unwrap()
+}
+
+fn money(minor: i64, code: &str) -> Money {
+    Money::new(minor, Currency::from_code(code).unwrap())
+}
+
+fn intent<'a>() -> Intent<'a> {
+    Intent {
+        kind: &Kind::PAYMENT,
+        amount: money(2990, "EUR"),
+        reference: "P-1-1",
+        instrument: Some("wallet"),
+        return_url: "https://shop.test/checkout/c/return",
+        provider_id: Some("5O190127TN364715T"),
+        parent: Some(Parent { provider_id: "5O190127TN364715T", effect_id: Some("2GG27948") }),
+        checkout: "c",
+        order: "P-1",
+        lines: &[],
+    }
+}
+
+#[test]
+fn every_request_has_the_fields_of_the_documentation_and_no_other() {
+    let amount = json!({"currency_code": "EUR", "value": "29.90"});
+    let rows = [
+        (
+            "create",
+            "/v2/checkout/orders",
+            json!({
+                "intent": "CAPTURE",
+                "purchase_units": [{
+                    "custom_id": "P-1-1", "invoice_id": "P-1-1", "description": "Order P-1",
+                    "amount": amount,
+                }],
+                "payment_source": {"paypal": {"experience_context": {
+                    "return_url": "https://shop.test/checkout/c/return",
+                    "cancel_url": "https://shop.test/checkout/c/return",
+                    "shipping_preference": "NO_SHIPPING",
+                    "user_action": "PAY_NOW",
+                }}},
+            }),
+        ),
+        ("capture", "/v2/checkout/orders/5O190127TN364715T/capture", json!({})),
+        (
+            "refund",
+            "/v2/payments/captures/2GG27948/refund",
+            json!({"amount": amount, "custom_id": "P-1-1", "invoice_id": "P-1-1"}),
+        ),
+    ];
+    for (step, path, wanted) in rows {
+        let encoded = paypal().encode(step, &intent()).unwrap();
+        assert_eq!(encoded.path, path);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&encoded.body).unwrap(), wanted);
+        assert_eq!(encoded, paypal().encode(step, &intent()).unwrap(), "equal bytes");
+    }
+    let odd = Intent { provider_id: Some("../refunds"), ..intent() };
+    assert!(paypal().encode("capture", &odd).is_err(), "an id is no path");
+    let unpaid = Intent { parent: None, ..intent() };
+    assert!(paypal().encode("refund", &unpaid).is_err(), "nothing was captured");
+}
+
+#[test]
+fn amounts_are_exact_decimal_strings_or_refused() {
+    let rows = [
+        ("EUR", 1999, Some("19.99")),
+        ("EUR", 5, Some("0.05")),
+        ("USD", 100, Some("1.00")),
+        ("JPY", 500, Some("500")),
+        ("HUF", 50_000, Some("500")),
+        ("HUF", 50_050, None),
+        ("TWD", 10_000, Some("100")),
+        ("TWD", 10_001, None),
+        ("KWD", 1230, None),
+        ("KRW", 1000, None),
+        ("ISK", 500, None),
+        ("EUR", 0, None),
+        ("EUR", -5, None),
+    ];
+    for (code, minor, wire) in rows {
+        let written = to_paypal(money(minor, code)).ok();
+        assert_eq!(written.as_deref(), wire, "{minor} {code}");
+        if let Some(wire) = wire {
+            assert_eq!(from_paypal(wire, code), Some(money(minor, code)), "{wire} {code}");
+        }
+    }
+    for (text, code, minor) in [
+        ("500.00", "JPY", Some(500)),
+        ("500.50", "JPY", None),
+        ("19.9", "EUR", Some(1990)),
+        ("19.999", "EUR", None),
+        ("19.990", "EUR", Some(1999)),
+        ("1e3", "EUR", None),
+        ("-1.00", "EUR", None),
+        (".50", "EUR", None),
+        ("", "EUR", None),
+        ("1,000.00", "EUR", None),
+        ("99999999999999999999.00", "EUR", None),
+        ("1.00", "euro", None),
+    ] {
+        let read = from_paypal(text, code);
+        assert_eq!(read.map(|it| it.minor), minor, "{text} {code}");
+    }
+}
+
+fn order(status: &str, captures: &str) -> String {
+    format!(
+        r#"{{"id":"5O1","intent":"CAPTURE","status":"{status}","purchase_units":[{{"custom_id":"P-1-1",
+            "amount":{{"currency_code":"EUR","value":"29.90"}},"payments":{{"captures":[{captures}],"refunds":[]}}}}],
+            "links":[{{"rel":"self","href":"https://x/"}},{{"rel":"payer-action","href":"https://pay/"}}]}}"#
+    )
+}
+
+fn capture(status: &str) -> String {
+    format!(
+        r#"{{"id":"2GG","status":"{status}","custom_id":"P-1-1","amount":{{"currency_code":"EUR","value":"29.90"}},
+            "status_details":{{"reason":"PENDING_REVIEW"}},"supplementary_data":{{"related_ids":{{"order_id":"5O1"}}}}}}"#
+    )
+}
+
+fn refund(status: &str) -> String {
+    format!(
+        r#"{{"id":"1JU","status":"{status}","custom_id":"P-1-C1","amount":{{"currency_code":"EUR","value":"29.90"}},
+            "links":[{{"rel":"up","href":"https://x/v2/payments/captures/2GG"}}]}}"#
+    )
+}
+
+fn issue(name: &str, issue: &str) -> String {
+    format!(
+        r#"{{"name":"{name}","debug_id":"d1","message":"m","details":[{{"issue":"{issue}"}}]}}"#
+    )
+}
+
+#[test]
+fn the_capture_decides_and_never_the_order() {
+    let two = format!("{},{}", capture("COMPLETED"), capture("COMPLETED").replace("2GG", "3GG"));
+    let retried = format!("{},{}", capture("DECLINED"), capture("COMPLETED").replace("2GG", "3GG"));
+    let unlinked = order("CREATED", "").replace("payer-action", "other");
+    let rows = [
+        (201, order("COMPLETED", &capture("COMPLETED")), "definitive_succeeded", false),
+        (200, order("COMPLETED", &capture("PARTIALLY_REFUNDED")), "definitive_succeeded", false),
+        (200, order("COMPLETED", &capture("REFUNDED")), "definitive_succeeded", false),
+        (201, order("COMPLETED", &capture("PENDING")), "definitive_processing", false),
+        (201, order("COMPLETED", &capture("DECLINED")), "definitive_rejected", false),
+        (201, order("COMPLETED", &capture("FAILED")), "definitive_rejected", false),
+        (201, order("COMPLETED", &capture("PONDERING")), "indeterminate", true),
+        (201, order("COMPLETED", ""), "indeterminate", true),
+        (201, order("COMPLETED", &two), "contradicts", false),
+        (201, order("COMPLETED", &retried), "definitive_succeeded", false),
+        (200, order("CREATED", ""), "definitive_action_required", false),
+        (200, order("PAYER_ACTION_REQUIRED", ""), "definitive_action_required", false),
+        (200, unlinked, "indeterminate", true),
+        (200, order("APPROVED", ""), "accepted", false),
+        (200, order("VOIDED", ""), "definitive_canceled", false),
+        (200, order("PONDERING", ""), "indeterminate", true),
+        (
+            201,
+            order("COMPLETED", &capture("COMPLETED").replace("29.90", "29.999")),
+            "contradicts",
+            false,
+        ),
+        (201, order("COMPLETED", &capture("COMPLETED"))[..80].to_owned(), "indeterminate", true),
+        (201, "<html>".to_owned(), "indeterminate", true),
+        (201, refund("COMPLETED"), "definitive_succeeded", false),
+        (201, refund("PENDING"), "definitive_processing", false),
+        (201, refund("FAILED"), "definitive_rejected", false),
+        (200, refund("CANCELLED"), "definitive_canceled", false),
+    ];
+    for (status, body, wanted, tells) in rows {
+        let (verdict, unlisted) = decode(&reply(status, &[], &body));
+        assert_eq!(verdict.name(), wanted, "{status} {body}");
+        assert_eq!(unlisted.is_some(), tells, "{status} {body}: {unlisted:?}");
+    }
+    let (verdict, _) = decode(&reply(201, &[], &order("COMPLETED", &capture("COMPLETED"))));
+    let Verdict::Definitive(Outcome::Succeeded, found) = verdict else { panic!() };
+    assert_eq!(found.effect_id.as_deref(), Some("2GG"));
+    assert_eq!(found.provider_id.as_deref(), Some("5O1"));
+    assert_eq!(found.amount, Some(money(2990, "EUR")));
+}
+
+#[test]
+fn an_error_is_judged_by_its_issue_and_an_unlisted_one_says_nothing() {
+    for (code, meaning) in ISSUES {
+        let (verdict, unlisted) = decode(&reply(422, &[], &issue("UNPROCESSABLE_ENTITY", code)));
+        let (wanted, tells) = match meaning {
+            Meaning::No => ("definitive_rejected", false),
+            Meaning::Ask | Meaning::Shopper => ("indeterminate", false),
+            Meaning::OurFault => ("not_executed_our_fault", false),
+            Meaning::Settings => ("not_executed_configuration", false),
+            Meaning::Person => ("indeterminate", true),
+        };
+        assert_eq!((verdict.name(), unlisted.is_some()), (wanted, tells), "{code}");
+    }
+    let mut codes: Vec<&str> = ISSUES.iter().map(|(code, _)| *code).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    assert_eq!(codes.len(), ISSUES.len(), "each stands there once");
+    let rows = [
+        (422, issue("UNPROCESSABLE_ENTITY", "SOMETHING_NEW"), "indeterminate", true),
+        (409, issue("RESOURCE_CONFLICT", "PREVIOUS_REQUEST_IN_PROGRESS"), "indeterminate", false),
+        (409, "{}".to_owned(), "indeterminate", true),
+        (400, r#"{"name":"INVALID_REQUEST"}"#.to_owned(), "not_executed_our_fault", false),
+        (400, "{}".to_owned(), "indeterminate", true),
+        (401, r#"{"error":"invalid_token"}"#.to_owned(), "not_executed_configuration", false),
+        (403, r#"{"name":"NOT_AUTHORIZED"}"#.to_owned(), "not_executed_configuration", false),
+        (404, r#"{"name":"RESOURCE_NOT_FOUND"}"#.to_owned(), "not_executed_our_fault", false),
+        (429, r#"{"name":"RATE_LIMIT_REACHED"}"#.to_owned(), "retry_later", false),
+        (424, "{}".to_owned(), "indeterminate", false),
+        (500, r#"{"name":"INTERNAL_SERVER_ERROR"}"#.to_owned(), "indeterminate", false),
+        (418, "{}".to_owned(), "indeterminate", true),
+    ];
+    for (status, body, wanted, tells) in rows {
+        let (verdict, unlisted) = decode(&reply(status, &[], &body));
+        assert_eq!((verdict.name(), unlisted.is_some()), (wanted, tells), "{status} {body}");
+    }
+    let reply = reply(422, &[("paypal-debug-id", "abc")], &issue("U", "INSTRUMENT_DECLINED"));
+    let answer = answered(&reply, decode(&reply));
+    assert_eq!(answer.request_id.as_deref(), Some("abc"));
+    assert_eq!(answer.provider_error.as_deref(), Some("U/INSTRUMENT_DECLINED"));
+}
+
+#[test]
+fn a_lookup_says_what_the_object_says_and_otherwise_nothing() {
+    let with = |refunds: &str| {
+        order("COMPLETED", &capture("REFUNDED"))
+            .replace(r#""refunds":[]"#, &format!(r#""refunds":[{refunds}]"#))
+    };
+    let other = refund("COMPLETED").replace("P-1-C1", "P-9-C1");
+    let twice = format!("{},{}", refund("COMPLETED"), refund("COMPLETED").replace("1JU", "2JU"));
+    let ours = Some("P-1-C1");
+    let rows = [
+        (200, order("APPROVED", ""), None, "accepted"),
+        (200, order("PONDERING", ""), None, "no_news"),
+        (404, issue("RESOURCE_NOT_FOUND", "INVALID_RESOURCE_ID"), None, "absent"),
+        (401, "{}".to_owned(), None, "no_news"),
+        (403, "{}".to_owned(), None, "no_news"),
+        (500, "{}".to_owned(), None, "no_news"),
+        (200, with(""), ours, "absent"),
+        (200, with(&other), ours, "absent"),
+        (200, with(&format!("{other},{}", refund("COMPLETED"))), ours, "definitive_succeeded"),
+        (200, with(&refund("PENDING")), ours, "definitive_processing"),
+        (200, with(&twice), ours, "contradicts"),
+    ];
+    for (status, body, reference, wanted) in rows {
+        let (verdict, _) = decode_lookup(&reply(status, &[], &body), reference);
+        assert_eq!(verdict.name(), wanted, "{status} {body}");
+    }
+}
+
+fn event(kind: &str, resource: &str) -> String {
+    format!(
+        r#"{{"id":"WH-9","event_type":"{kind}","create_time":"2023-11-14T22:13:20Z","resource":{resource}}}"#
+    )
+}
+
+#[test]
+fn an_event_names_what_it_is_about_and_a_refund_is_not_about_the_payment() {
+    let rows = [
+        (
+            "PAYMENT.CAPTURE.COMPLETED",
+            capture("COMPLETED"),
+            "definitive_succeeded",
+            Some("5O1"),
+            Some("2GG"),
+        ),
+        (
+            "PAYMENT.CAPTURE.COMPLETED",
+            capture("PENDING"),
+            "indeterminate",
+            Some("5O1"),
+            Some("2GG"),
+        ),
+        (
+            "PAYMENT.CAPTURE.PENDING",
+            capture("PENDING"),
+            "definitive_processing",
+            Some("5O1"),
+            Some("2GG"),
+        ),
+        (
+            "PAYMENT.CAPTURE.DENIED",
+            capture("DECLINED"),
+            "definitive_rejected",
+            Some("5O1"),
+            Some("2GG"),
+        ),
+        ("CHECKOUT.ORDER.APPROVED", order("APPROVED", ""), "accepted", Some("5O1"), None),
+        (
+            "PAYMENT.CAPTURE.REFUNDED",
+            refund("COMPLETED"),
+            "definitive_succeeded",
+            Some("1JU"),
+            Some("2GG"),
+        ),
+        (
+            "PAYMENT.CAPTURE.REVERSED",
+            refund("COMPLETED"),
+            "indeterminate",
+            Some("1JU"),
+            Some("2GG"),
+        ),
+        ("SOMETHING.NEW", r#"{"id":"x"}"#.to_owned(), "indeterminate", Some("x"), None),
+    ];
+    for (kind, resource, wanted, id, effect) in rows {
+        let event = parse_event(event(kind, &resource).as_bytes(), false).unwrap();
+        assert_eq!(event.verdict.name(), wanted, "{kind}");
+        assert_eq!(event.provider_id.as_deref(), id, "{kind}");
+        assert_eq!(event.effect_id.as_deref(), effect, "{kind}");
+        assert_eq!(event.occurred_at, Some(Timestamp(1_700_000_000_000)), "{kind}");
+        let back = event.made_elsewhere.map(|it| (it.parent, it.outcome));
+        let expected = kind
+            .ends_with("REFUNDED")
+            .then(|| (Some("2GG".to_owned()), Outcome::Succeeded))
+            .or(kind.ends_with("REVERSED").then(|| (Some("2GG".to_owned()), Outcome::Succeeded)));
+        assert_eq!(back, expected, "{kind}");
+    }
+    for broken in ["{}", "[]", "", r#"{"id":"","event_type":"x"}"#] {
+        assert!(parse_event(broken.as_bytes(), false).is_err(), "{broken}");
+    }
+    assert_eq!(time("2023-11-14T22:13:20.5Z"), Some(Timestamp(1_700_000_000_500)));
+    for odd in ["", "yesterday", "2023-13-01T00:00:00Z", "2023-11-14 22:13:20"] {
+        assert_eq!(time(odd), None, "{odd}");
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_is_fetched_from_paypal_alone() {
+    // Every one of these would be an outgoing connection that somebody else chose.
+    for address in [
+        "http://169.254.169.254/latest",
+        "http://api.paypal.com/cert",
+        "https://paypal.com.evil.test/cert",
+        "https://evilpaypal.com/cert",
+        "https://api.paypal.com:8443/cert",
+        "https://user@api.paypal.com/cert",
+        "https://api.paypal.com@evil.test/cert",
+        "file:///etc/passwd",
+        "not an address",
+    ] {
+        let headers = [
+            ("PAYPAL-TRANSMISSION-ID", "id"),
+            ("PAYPAL-TRANSMISSION-TIME", "2023-11-14T22:13:20Z"),
+            ("PAYPAL-TRANSMISSION-SIG", "c2ln"),
+            ("PAYPAL-CERT-URL", address),
+            ("PAYPAL-AUTH-ALGO", "SHA256withRSA"),
+        ];
+        let headers: Vec<(String, String)> =
+            headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let signed = signature::Signed::read(&headers).unwrap();
+        let kept = Certificates::default();
+        let chain = kept.get(&paypal().client, &Roots::default(), &signed).await;
+        assert!(chain.is_none(), "{address}");
+        let refused = paypal().verify_webhook(&headers, b"{}", Timestamp(0)).await;
+        assert_eq!(refused.unwrap_err(), WebhookError::Signature, "{address}");
+    }
+}

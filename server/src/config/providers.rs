@@ -1,0 +1,389 @@
+//! One settings block per provider. None of it is needed to try the shop; half of it is refused.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+use payments::provider::{
+    Access,
+    examplepay::ExamplePaySettings,
+    invoicing::InvoicingSettings,
+    paypal::{LIVE_URL, PayPalSettings, Roots, Simulator, Trust},
+    shipping::ShippingSettings,
+    stripe::StripeSettings,
+};
+use secrecy::SecretString;
+
+use super::{Wrong, values};
+
+/// After how long an unknown payment by card or wallet is handed to a person.
+const PAYMENT_MINUTES: u64 = 30;
+/// PayPal's shopper may take longer: an approval is kept for three hours.
+const WALLET_MINUTES: u64 = 60;
+/// After how long an unknown refund is handed to a person.
+const REFUND_HOURS: u64 = 24;
+
+/// ExamplePay, the simulated provider.
+#[derive(Args, Clone, Debug)]
+pub struct ExamplePayFlags {
+    /// ExamplePay's address.
+    #[arg(long, env = "PAYONCE_EXAMPLEPAY_URL", default_value = "http://127.0.0.1:4010")]
+    pub examplepay_url: String,
+    /// Our API key at ExamplePay.
+    #[arg(long, env = "PAYONCE_EXAMPLEPAY_API_KEY", default_value = "", hide_env_values = true)]
+    pub examplepay_api_key: SecretString,
+    /// A file that holds the API key instead.
+    #[arg(long, env = "PAYONCE_EXAMPLEPAY_API_KEY_FILE")]
+    pub examplepay_api_key_file: Option<PathBuf>,
+    /// Secrets of our webhook endpoint at ExamplePay, comma-separated; none turns it off.
+    #[arg(
+        long,
+        env = "PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET",
+        default_value = "",
+        hide_env_values = true
+    )]
+    pub examplepay_webhook_secret: SecretString,
+    /// A file that holds the webhook secrets instead.
+    #[arg(long, env = "PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET_FILE")]
+    pub examplepay_webhook_secret_file: Option<PathBuf>,
+    /// Our account at ExamplePay.
+    #[arg(long, env = "PAYONCE_EXAMPLEPAY_ACCOUNT", default_value = "acct_payonce")]
+    pub examplepay_account: String,
+    /// How long a connection to ExamplePay may take, in milliseconds.
+    #[arg(long, env = "PAYONCE_EXAMPLEPAY_CONNECT_TIMEOUT_MS", default_value = "2000")]
+    pub examplepay_connect_timeout_ms: String,
+    /// How long ExamplePay's answer may take, in milliseconds. It ends a call, never a payment.
+    #[arg(long, env = "PAYONCE_EXAMPLEPAY_RESPONSE_TIMEOUT_MS", default_value = "6000")]
+    pub examplepay_response_timeout_ms: String,
+}
+
+/// Stripe.
+#[derive(Args, Clone, Debug)]
+pub struct StripeFlags {
+    /// Stripe's address; another one than the usual is for a simulator.
+    #[arg(long, env = "PAYONCE_STRIPE_URL", default_value = STRIPE_URL)]
+    pub stripe_url: String,
+    /// Our secret key at Stripe; without it Stripe is not offered.
+    #[arg(long, env = "PAYONCE_STRIPE_API_KEY", default_value = "", hide_env_values = true)]
+    pub stripe_api_key: SecretString,
+    /// A file that holds the secret key instead.
+    #[arg(long, env = "PAYONCE_STRIPE_API_KEY_FILE")]
+    pub stripe_api_key_file: Option<PathBuf>,
+    /// Secrets of our webhook endpoint at Stripe, comma-separated.
+    #[arg(long, env = "PAYONCE_STRIPE_WEBHOOK_SECRET", default_value = "", hide_env_values = true)]
+    pub stripe_webhook_secret: SecretString,
+    /// A file that holds the webhook secrets instead.
+    #[arg(long, env = "PAYONCE_STRIPE_WEBHOOK_SECRET_FILE")]
+    pub stripe_webhook_secret_file: Option<PathBuf>,
+    /// How long a connection to Stripe may take, in milliseconds.
+    #[arg(long, env = "PAYONCE_STRIPE_CONNECT_TIMEOUT_MS", default_value = "2000")]
+    pub stripe_connect_timeout_ms: String,
+    /// How long Stripe's answer may take, in milliseconds.
+    #[arg(long, env = "PAYONCE_STRIPE_RESPONSE_TIMEOUT_MS", default_value = "10000")]
+    pub stripe_response_timeout_ms: String,
+}
+
+const STRIPE_URL: &str = "https://api.stripe.com";
+const PAYPAL_SANDBOX_URL: &str = "https://api-m.sandbox.paypal.com";
+
+/// PayPal.
+#[derive(Args, Clone, Debug)]
+pub struct PayPalFlags {
+    /// PayPal's address: the sandbox, https://api-m.paypal.com for real money, or a simulator.
+    #[arg(long, env = "PAYONCE_PAYPAL_URL", default_value = PAYPAL_SANDBOX_URL)]
+    pub paypal_url: String,
+    /// Our app's client id; without it PayPal is not offered.
+    #[arg(long, env = "PAYONCE_PAYPAL_CLIENT_ID", default_value = "")]
+    pub paypal_client_id: String,
+    /// Our app's secret.
+    #[arg(long, env = "PAYONCE_PAYPAL_CLIENT_SECRET", default_value = "", hide_env_values = true)]
+    pub paypal_client_secret: SecretString,
+    /// A file that holds the app's secret instead.
+    #[arg(long, env = "PAYONCE_PAYPAL_CLIENT_SECRET_FILE")]
+    pub paypal_client_secret_file: Option<PathBuf>,
+    /// The id of our webhook at PayPal.
+    #[arg(long, env = "PAYONCE_PAYPAL_WEBHOOK_ID", default_value = "")]
+    pub paypal_webhook_id: String,
+    /// How events are verified: certificate (here) or call (by asking PayPal).
+    #[arg(long, env = "PAYONCE_PAYPAL_WEBHOOK_CHECK", default_value = "certificate")]
+    pub paypal_webhook_check: String,
+    /// A simulator's root certificate in PEM, in place of PayPal's; refused with real money.
+    #[arg(long, env = "PAYONCE_PAYPAL_SIMULATOR_ROOT")]
+    pub paypal_simulator_root: Option<PathBuf>,
+    /// How long a connection to PayPal may take, in milliseconds.
+    #[arg(long, env = "PAYONCE_PAYPAL_CONNECT_TIMEOUT_MS", default_value = "2000")]
+    pub paypal_connect_timeout_ms: String,
+    /// How long PayPal's answer may take, in milliseconds.
+    #[arg(long, env = "PAYONCE_PAYPAL_RESPONSE_TIMEOUT_MS", default_value = "10000")]
+    pub paypal_response_timeout_ms: String,
+}
+
+/// The two partners a paid order needs.
+#[derive(Args, Clone, Debug)]
+pub struct PartnerFlags {
+    /// The invoicing partner's address; without it no invoices are written.
+    #[arg(long, env = "PAYONCE_INVOICING_URL", default_value = "")]
+    pub invoicing_url: String,
+    /// The shipping partner's address; without it no parcels are handed over.
+    #[arg(long, env = "PAYONCE_SHIPPING_URL", default_value = "")]
+    pub shipping_url: String,
+    /// Our key at both.
+    #[arg(long, env = "PAYONCE_PARTNERS_API_KEY", default_value = "", hide_env_values = true)]
+    pub partners_api_key: SecretString,
+    /// A file that holds the key instead.
+    #[arg(long, env = "PAYONCE_PARTNERS_API_KEY_FILE")]
+    pub partners_api_key_file: Option<PathBuf>,
+}
+
+/// How long a call to a partner may take.
+const PARTNER_CONNECT: Duration = Duration::from_secs(2);
+const PARTNER_RESPONSE: Duration = Duration::from_secs(6);
+/// After how long an invoice or a shipment nobody confirmed is handed to a person.
+const PARTNER_HOURS: u64 = 6;
+/// By its contract an invoice is found so long after it was made, doubled here.
+const INVOICE_BOUND_MINUTES: u64 = 10;
+
+/// The name that the simulator's certificate bears.
+const SIMULATOR_NAME: &str = "api.sandbox.paypal.example";
+
+/// Everyone that is set up, the usual way to pay first. Nobody to pay is one line in `wrong`.
+pub fn read(
+    examplepay: &ExamplePayFlags,
+    stripe: &StripeFlags,
+    paypal: &PayPalFlags,
+    partners: &PartnerFlags,
+    scale: f64,
+    wrong: &mut Wrong,
+) -> Vec<Access> {
+    let before = wrong.0.len();
+    let waits = Waits { scale };
+    let stripe = of_stripe(stripe, waits, wrong).map(Access::Stripe);
+    let paypal = of_paypal(paypal, waits, wrong).map(Access::PayPal);
+    let alone = stripe.is_none() && paypal.is_none() && wrong.0.len() == before;
+    let examplepay = of_examplepay(examplepay, waits, alone, wrong).map(Access::ExamplePay);
+    let partners = of_partners(partners, waits, wrong);
+    [examplepay, stripe, paypal].into_iter().flatten().chain(partners).collect()
+}
+
+/// Business deadlines, compressed like every wait.
+#[derive(Clone, Copy)]
+struct Waits {
+    scale: f64,
+}
+
+impl Waits {
+    fn minutes(self, minutes: u64) -> Duration {
+        #[expect(
+            clippy::float_arithmetic,
+            reason = "a setting that compresses waits; no money is near"
+        )]
+        Duration::from_secs(minutes * 60).mul_f64(self.scale)
+    }
+}
+
+fn of_examplepay(
+    flags: &ExamplePayFlags,
+    waits: Waits,
+    needed: bool,
+    wrong: &mut Wrong,
+) -> Option<ExamplePaySettings> {
+    let base_url = wrong.take(values::url("PAYONCE_EXAMPLEPAY_URL", &flags.examplepay_url));
+    let key = wrong.take(values::secret(
+        "PAYONCE_EXAMPLEPAY_API_KEY",
+        &flags.examplepay_api_key,
+        flags.examplepay_api_key_file.as_ref(),
+    ));
+    if let (Some(None), true) = (&key, needed) {
+        wrong.0.push("PAYONCE_EXAMPLEPAY_API_KEY is not set: give the key that ExamplePay was started with (make run does), or set up Stripe or PayPal".to_owned());
+    }
+    let secrets = values::secret(
+        "PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET",
+        &flags.examplepay_webhook_secret,
+        flags.examplepay_webhook_secret_file.as_ref(),
+    );
+    let webhook_secrets = wrong.take(
+        secrets.and_then(|it| values::list("PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET", it.as_ref())),
+    );
+    let account = values::word("PAYONCE_EXAMPLEPAY_ACCOUNT", &flags.examplepay_account);
+    let account = wrong.take(account);
+    let connect = &flags.examplepay_connect_timeout_ms;
+    let connect = wrong.take(values::time("PAYONCE_EXAMPLEPAY_CONNECT_TIMEOUT_MS", connect));
+    let response = &flags.examplepay_response_timeout_ms;
+    let response = wrong.take(values::time("PAYONCE_EXAMPLEPAY_RESPONSE_TIMEOUT_MS", response));
+    Some(ExamplePaySettings {
+        base_url: base_url?,
+        api_key: key??,
+        webhook_secrets: webhook_secrets?,
+        account: account?,
+        connect_timeout: connect?,
+        response_timeout: response?,
+        key_window: Duration::from_secs(24 * 3600),
+        payment_deadline: waits.minutes(PAYMENT_MINUTES),
+        refund_deadline: waits.minutes(REFUND_HOURS * 60),
+    })
+}
+
+fn of_stripe(flags: &StripeFlags, waits: Waits, wrong: &mut Wrong) -> Option<StripeSettings> {
+    let key = wrong.take(values::secret(
+        "PAYONCE_STRIPE_API_KEY",
+        &flags.stripe_api_key,
+        flags.stripe_api_key_file.as_ref(),
+    ));
+    let secrets = wrong.take(values::secret(
+        "PAYONCE_STRIPE_WEBHOOK_SECRET",
+        &flags.stripe_webhook_secret,
+        flags.stripe_webhook_secret_file.as_ref(),
+    ));
+    let (key, secrets) = (key?, secrets?);
+    if key.is_some() != secrets.is_some() {
+        let (is, missing) =
+            if key.is_some() { ("KEY", "WEBHOOK_SECRET") } else { ("SECRET", "API_KEY") };
+        let is =
+            if is == "KEY" { "PAYONCE_STRIPE_API_KEY" } else { "PAYONCE_STRIPE_WEBHOOK_SECRET" };
+        wrong.0.push(format!("PAYONCE_STRIPE_{missing} is not set although {is} is: give both, or none to leave Stripe out"));
+        return None;
+    }
+    let api_key = key?;
+    let base_url = wrong.take(values::url("PAYONCE_STRIPE_URL", &flags.stripe_url));
+    let exposed = secrecy::ExposeSecret::expose_secret(&api_key);
+    if exposed.starts_with("pk_") {
+        wrong.0.push("PAYONCE_STRIPE_API_KEY is a publishable key: give the secret one, which begins with sk_ or rk_".to_owned());
+        return None;
+    }
+    if exposed.contains("_live_") {
+        wrong.0.push("PAYONCE_STRIPE_API_KEY is a live key: this shop offers Stripe's test payment methods only and has no card form of Stripe's yet; give a test key".to_owned());
+        return None;
+    }
+    let list = wrong.take(values::list("PAYONCE_STRIPE_WEBHOOK_SECRET", secrets.as_ref()));
+    let connect = &flags.stripe_connect_timeout_ms;
+    let connect = wrong.take(values::time("PAYONCE_STRIPE_CONNECT_TIMEOUT_MS", connect));
+    let response = &flags.stripe_response_timeout_ms;
+    let response = wrong.take(values::time("PAYONCE_STRIPE_RESPONSE_TIMEOUT_MS", response));
+    Some(StripeSettings {
+        base_url: base_url?,
+        api_key,
+        webhook_secrets: list?,
+        connect_timeout: connect?,
+        response_timeout: response?,
+        payment_deadline: waits.minutes(PAYMENT_MINUTES),
+        refund_deadline: waits.minutes(REFUND_HOURS * 60),
+    })
+}
+
+fn of_paypal(flags: &PayPalFlags, waits: Waits, wrong: &mut Wrong) -> Option<PayPalSettings> {
+    let secret = wrong.take(values::secret(
+        "PAYONCE_PAYPAL_CLIENT_SECRET",
+        &flags.paypal_client_secret,
+        flags.paypal_client_secret_file.as_ref(),
+    ))?;
+    let id = flags.paypal_client_id.trim();
+    let webhook = flags.paypal_webhook_id.trim();
+    let parts = [
+        ("PAYONCE_PAYPAL_CLIENT_ID", !id.is_empty()),
+        ("PAYONCE_PAYPAL_CLIENT_SECRET", secret.is_some()),
+        ("PAYONCE_PAYPAL_WEBHOOK_ID", !webhook.is_empty()),
+    ];
+    if parts.iter().all(|(_, given)| !given) {
+        return None;
+    }
+    for (name, _) in parts.iter().filter(|(_, given)| !given) {
+        wrong.0.push(format!("{name} is not set although other settings of PayPal are: give all of PAYONCE_PAYPAL_CLIENT_ID, _CLIENT_SECRET and _WEBHOOK_ID, or none to leave PayPal out"));
+    }
+    let base_url = wrong.take(values::url("PAYONCE_PAYPAL_URL", &flags.paypal_url));
+    let trust = wrong.take(trust(flags));
+    let connect = &flags.paypal_connect_timeout_ms;
+    let connect = wrong.take(values::time("PAYONCE_PAYPAL_CONNECT_TIMEOUT_MS", connect));
+    let response = &flags.paypal_response_timeout_ms;
+    let response = wrong.take(values::time("PAYONCE_PAYPAL_RESPONSE_TIMEOUT_MS", response));
+    Some(PayPalSettings {
+        base_url: base_url?,
+        client_id: id.to_owned(),
+        client_secret: secret?,
+        webhook_id: Some(webhook.to_owned()),
+        trust: trust?,
+        connect_timeout: connect?,
+        response_timeout: response?,
+        payment_deadline: waits.minutes(WALLET_MINUTES),
+        refund_deadline: waits.minutes(REFUND_HOURS * 60),
+    })
+}
+
+fn of_partners(flags: &PartnerFlags, waits: Waits, wrong: &mut Wrong) -> Vec<Access> {
+    let key = wrong.take(values::secret(
+        "PAYONCE_PARTNERS_API_KEY",
+        &flags.partners_api_key,
+        flags.partners_api_key_file.as_ref(),
+    ));
+    let mut url = |name: &str, value: &str| match value.trim() {
+        "" => None,
+        value => wrong.take(values::url(name, value)),
+    };
+    let invoicing = url("PAYONCE_INVOICING_URL", &flags.invoicing_url);
+    let shipping = url("PAYONCE_SHIPPING_URL", &flags.shipping_url);
+    let some = invoicing.is_some() || shipping.is_some();
+    let api_key = match key {
+        Some(Some(key)) if some => key,
+        Some(Some(_)) => {
+            wrong.0.push("PAYONCE_PARTNERS_API_KEY is set, but neither PAYONCE_INVOICING_URL nor PAYONCE_SHIPPING_URL: give one, or take the key away".to_owned());
+            return Vec::new();
+        }
+        Some(None) if some => {
+            wrong.0.push("PAYONCE_PARTNERS_API_KEY is not set although a partner's address is: give the key, or take the address away".to_owned());
+            return Vec::new();
+        }
+        Some(None) | None => return Vec::new(),
+    };
+    let (connect_timeout, response_timeout) = (PARTNER_CONNECT, PARTNER_RESPONSE);
+    let deadline = waits.minutes(PARTNER_HOURS * 60);
+    let invoicing = invoicing.map(|base_url| {
+        Access::Invoicing(InvoicingSettings {
+            base_url,
+            api_key: api_key.clone(),
+            connect_timeout,
+            response_timeout,
+            deadline,
+            consistency_bound: Duration::from_secs(INVOICE_BOUND_MINUTES * 60),
+        })
+    });
+    let shipping = shipping.map(|base_url| {
+        let api_key = api_key.clone();
+        Access::Shipping(ShippingSettings {
+            base_url,
+            api_key,
+            connect_timeout,
+            response_timeout,
+            deadline,
+        })
+    });
+    invoicing.into_iter().chain(shipping).collect()
+}
+
+/// Whose certificates are believed.
+fn trust(flags: &PayPalFlags) -> Result<Trust, String> {
+    let simulator = match &flags.paypal_simulator_root {
+        None => None,
+        Some(_)
+            if [LIVE_URL, PAYPAL_SANDBOX_URL].contains(&flags.paypal_url.trim_end_matches('/')) =>
+        {
+            return Err(format!(
+                "PAYONCE_PAYPAL_SIMULATOR_ROOT is set, but PAYONCE_PAYPAL_URL is PayPal's own ({}): take it away",
+                flags.paypal_url
+            ));
+        }
+        Some(path) => Some(Simulator {
+            base_url: values::url("PAYONCE_PAYPAL_URL", &flags.paypal_url)?,
+            root_pem: std::fs::read_to_string(path).map_err(|reason| {
+                format!(
+                    "PAYONCE_PAYPAL_SIMULATOR_ROOT names {path:?}, which cannot be read: {reason}"
+                )
+            })?,
+            name: SIMULATOR_NAME.to_owned(),
+        }),
+    };
+    match flags.paypal_webhook_check.as_str() {
+        "certificate" => Ok(Trust::Certificate(Roots { simulator })),
+        "call" => Ok(Trust::Call),
+        other => {
+            Err(format!("PAYONCE_PAYPAL_WEBHOOK_CHECK is {other:?}: give certificate or call"))
+        }
+    }
+}
