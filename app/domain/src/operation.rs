@@ -339,6 +339,15 @@ impl Snapshot {
         self.steps.iter().position(|step| !step.cancels && !step.accepted)
     }
 
+    /// How many effect-making steps come after this one.
+    pub fn steps_after(&self, place: usize) -> u32 {
+        let later = self.steps.iter().skip(place + 1).filter(|step| !step.cancels);
+        if self.cancel_step() == Some(place) {
+            return 0;
+        }
+        u32::try_from(later.count()).unwrap_or(u32::MAX)
+    }
+
     /// Whether the provider can be asked at all, with what is known by now.
     pub fn can_ask(&self) -> bool {
         let lookup = self.capability.lookup;

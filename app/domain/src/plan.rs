@@ -131,7 +131,10 @@ pub fn next_due(
         State::Created => Some(now),
         State::Requested => progress.lease_until.or(Some(now)),
         State::RetryScheduled => {
-            let own = timing.resend_wait(progress.clean_sends.saturating_sub(1), random);
+            // With steps still to come there are fewer sends, and each waits longer.
+            let later = s.next_step(now).map_or(0, |step| s.steps_after(step));
+            let done = progress.clean_sends.saturating_sub(1).saturating_add(later);
+            let own = timing.resend_wait(done, random);
             let fresh = progress.clean_sends == 0;
             let own = if fresh { Duration::ZERO } else { own };
             Some(now.after(own.max(wait.unwrap_or_default())).min(s.deadline_at.max(now)))

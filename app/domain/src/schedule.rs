@@ -151,11 +151,12 @@ impl Timing {
 
     /// When the caps allow one more request; `None` if now.
     ///
-    /// `sent` lists the operation's requests as (time, mutating), in any order.
+    /// `sent` lists the operation's requests as (time, mutating), in any order. `mutating` tells,
+    /// for a mutating one, how many steps are still to come after it: each of them keeps a place.
     pub fn capped_until(
         &self,
         sent: &[(Timestamp, bool)],
-        mutating: bool,
+        mutating: Option<u32>,
         now: Timestamp,
     ) -> Option<Timestamp> {
         let start = now.before(self.hour);
@@ -170,7 +171,10 @@ impl Timing {
             recent.get(over).map(|at| at.after(self.hour))
         };
         let all = until(false, self.requests_max);
-        if mutating { all.max(until(true, self.mutating_max)) } else { all }
+        match mutating {
+            Some(later) => all.max(until(true, self.mutating_max.saturating_sub(later).max(1))),
+            None => all,
+        }
     }
 }
 

@@ -54,6 +54,8 @@ fn owner(state: State) -> OwnerView {
         cart_version: 3,
         created_at: Timestamp(NOW - 90_000),
         refunds: Vec::new(),
+        parcel: None,
+        invoice: None,
         pay_attempt: closed.then_some(2),
     }
 }

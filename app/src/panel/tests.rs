@@ -149,7 +149,9 @@ fn an_order_can_be_given_up_only_where_nothing_is_unknown() {
         let view = &sample.view;
         let offered = html(view).contains("/cancel\"");
         let known =
-            matches!(view.payment.face, Face::ConfirmAtBank | Face::Declined | Face::NotCompleted);
+            matches!(view.payment.face, Face::ConfirmAtBank | Face::Declined | Face::NotCompleted)
+                || (view.payment.face, view.payment.state)
+                    == (Face::Sending, State::RetryScheduled);
         let open = view.order_state == OrderState::AwaitingPayment && view.owner.is_some();
         assert_eq!(offered, known && open, "{}", sample.name);
     }
@@ -170,5 +172,26 @@ fn styles_and_tests_find_the_stored_words_on_the_panel() {
         assert!(html.contains(&format!("data-state=\"{state}\"")), "{html}");
         assert!(html.contains("data-sequence=\"4\""), "{html}");
         assert!(html.contains("data-face=\""), "{html}");
+    }
+}
+
+#[test]
+fn parcel_and_invoice_are_told_in_every_state_and_none_is_called_what_it_may_not_be() {
+    for state in State::ALL {
+        let mut view = samples::checkout(State::Succeeded);
+        let owner = view.owner.as_mut().unwrap();
+        owner.parcel = Some(*state);
+        owner.invoice = Some((*state, "INV-P-7K3M-2QXA".to_owned()));
+        let text = read_without_form(&view);
+        for word in ["fail", "error", "retry", "try again", "unsuccessful"] {
+            assert!(!text.contains(word), "{state}: {word:?} in {text}");
+        }
+        let known = *state == State::Succeeded;
+        assert_eq!(text.contains("handed to the carrier") && !text.contains("being handed"), known);
+        assert_eq!(text.contains("inv-p-7k3m-2qxa"), known, "{state}: {text}");
+        let unknown = matches!(state, State::PendingConfirmation | State::RequiresReview);
+        assert_eq!(text.contains("being confirmed"), unknown, "{state}: {text}");
+        // A parcel that is unknown leaves the payment what it is.
+        assert!(text.contains("your order is paid"), "{state}: {text}");
     }
 }

@@ -216,7 +216,7 @@ impl Worker {
             self.postpone(work, loaded, Some(now.after(wait).min(end)), now).await?;
             return Ok(None);
         }
-        if let Some(at) = self.capped(&loaded, true, now) {
+        if let Some(at) = self.capped(&loaded, Some(loaded.snapshot.steps_after(place)), now) {
             // The cap must not hide the end of the time.
             let end = loaded.snapshot.deadline_at;
             let at = if end > now { at.min(end) } else { at };
@@ -283,7 +283,7 @@ impl Worker {
         mut loaded: Loaded,
         now: Timestamp,
     ) -> Result<Option<Granted>, Error> {
-        if let Some(at) = self.capped(&loaded, false, now) {
+        if let Some(at) = self.capped(&loaded, None, now) {
             // The cap must not hide the end of the time.
             let at = if loaded.operation.state.is_open() {
                 at.min(loaded.snapshot.gives_up_at().max(now))
@@ -353,7 +353,7 @@ impl Worker {
         self.engine.make_step(operation, &loaded.order, parent, place, prefix)
     }
 
-    fn capped(&self, loaded: &Loaded, mutating: bool, now: Timestamp) -> Option<Timestamp> {
+    fn capped(&self, loaded: &Loaded, mutating: Option<u32>, now: Timestamp) -> Option<Timestamp> {
         let sent: Vec<(Timestamp, bool)> =
             loaded.attempts.iter().map(|it| (it.sent_at, it.step.is_some())).collect();
         self.engine.timing.capped_until(&sent, mutating, now)

@@ -102,11 +102,13 @@ pub struct Options {
     pub shop: Vec<(&'static str, String)>,
     /// Further settings of the provider.
     pub provider: Vec<(&'static str, String)>,
+    /// Whether there are an invoicing and a shipping partner.
+    pub partners: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { scale: "0.02", shop: Vec::new(), provider: Vec::new() }
+        Self { scale: "0.02", shop: Vec::new(), provider: Vec::new(), partners: false }
     }
 }
 
@@ -118,13 +120,21 @@ pub struct World {
     /// The shop's process.
     pub shop: Process,
     _provider: Process,
-    /// The provider's API.
-    pub provider_url: String,
-    control: String,
+    doors: Doors,
     /// A shopper's browser: keeps cookies by hand, follows no redirects.
     pub http: reqwest::Client,
     cookie: std::sync::Mutex<Option<String>>,
     database: Option<SqlitePool>,
+}
+
+/// Where the provider's process listens.
+#[derive(Clone, Default)]
+struct Doors {
+    own: String,
+    control: String,
+    stripe: String,
+    paypal: String,
+    partners: String,
 }
 
 /// A form the shopper sees, ready to be posted.
@@ -172,24 +182,30 @@ impl World {
             ("EXAMPLEPAY_CONTROL_ADDR", "127.0.0.1:0".to_owned()),
             ("EXAMPLEPAY_DB", folder.path().join("provider.db").display().to_string()),
             ("EXAMPLEPAY_WEBHOOK_URL", format!("http://127.0.0.1:{port}/webhooks/examplepay")),
+            ("EXAMPLEPAY_STRIPE_WEBHOOK_URL", format!("http://127.0.0.1:{port}/webhooks/stripe")),
+            ("EXAMPLEPAY_PAYPAL_WEBHOOK_URL", format!("http://127.0.0.1:{port}/webhooks/paypal")),
+            ("EXAMPLEPAY_INVOICE_LAG_MS", "300".to_owned()),
             ("EXAMPLEPAY_WEBHOOK_DELAY_MS", "50".to_owned()),
             ("EXAMPLEPAY_PROCESSING_MS", "1500".to_owned()),
         ];
         environment.extend(options.provider.clone());
         let environment: Vec<_> = environment.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
         let provider = Process::start(&binary("examplepay"), &environment);
-        let (mut provider_url, mut control) = (None, None);
-        while provider_url.is_none() || control.is_none() {
+        let mut doors = Doors::default();
+        while doors.own.is_empty() {
             let line = provider.lines.recv_timeout(BOUND).expect("the provider says where it is");
             let address = line.split_whitespace().last().unwrap().to_owned();
-            if line.contains("control is ready at") {
-                control = Some(address);
-            } else if line.contains("is ready at") {
-                provider_url = Some(address);
-            }
+            let door = match line.rsplit_once(' ').unwrap().0 {
+                "ExamplePay control is ready at" => &mut doors.control,
+                "ExamplePay is ready at" => &mut doors.own,
+                "ExamplePay's Stripe door is open at" => &mut doors.stripe,
+                "ExamplePay's PayPal door is open at" => &mut doors.paypal,
+                "ExamplePay's partners are open at" => &mut doors.partners,
+                other => panic!("{other}"),
+            };
+            *door = address;
         }
-        let provider_url = provider_url.unwrap();
-        let shop = Self::start_shop(&folder, &options, port, &provider_url, None);
+        let shop = Self::start_shop(&folder, &options, port, &doors, None);
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
@@ -204,8 +220,7 @@ impl World {
             port,
             shop,
             _provider: provider,
-            provider_url,
-            control: control.unwrap(),
+            doors,
             http,
             cookie: std::sync::Mutex::default(),
             database: None,
@@ -218,13 +233,16 @@ impl World {
         folder: &tempfile::TempDir,
         options: &Options,
         port: u16,
-        provider_url: &str,
+        doors: &Doors,
         crash_at: Option<&str>,
     ) -> Process {
         let mut environment = vec![
             ("PAYONCE_ADDR".to_owned(), format!("127.0.0.1:{port}")),
             ("PAYONCE_DATABASE".to_owned(), folder.path().join("shop.db").display().to_string()),
-            ("PAYONCE_EXAMPLEPAY_URL".to_owned(), provider_url.to_owned()),
+            ("PAYONCE_EXAMPLEPAY_URL".to_owned(), doors.own.clone()),
+            ("PAYONCE_STRIPE_URL".to_owned(), doors.stripe.clone()),
+            ("PAYONCE_STRIPE_API_KEY".to_owned(), "sk_test_payonce_stripe".to_owned()),
+            ("PAYONCE_STRIPE_WEBHOOK_SECRET".to_owned(), "whsec_payonce_stripe".to_owned()),
             ("PAYONCE_EXAMPLEPAY_API_KEY".to_owned(), "sk_test_payonce".to_owned()),
             ("PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET".to_owned(), "whsec_payonce".to_owned()),
             ("PAYONCE_EXAMPLEPAY_ACCOUNT".to_owned(), "acct_payonce".to_owned()),
@@ -236,6 +254,23 @@ impl World {
             ),
             ("PAYONCE_PAY_RATE_PER_MINUTE".to_owned(), "6000".to_owned()),
         ];
+        if !doors.paypal.is_empty() {
+            let root = concat!(env!("CARGO_MANIFEST_DIR"), "/examplepay/certs/ca.pem");
+            environment.extend([
+                ("PAYONCE_PAYPAL_URL".to_owned(), doors.paypal.clone()),
+                ("PAYONCE_PAYPAL_CLIENT_ID".to_owned(), "payonce".to_owned()),
+                ("PAYONCE_PAYPAL_CLIENT_SECRET".to_owned(), "payonce_secret".to_owned()),
+                ("PAYONCE_PAYPAL_WEBHOOK_ID".to_owned(), "WH-PAYONCE".to_owned()),
+                ("PAYONCE_PAYPAL_SIMULATOR_ROOT".to_owned(), root.to_owned()),
+            ]);
+        }
+        if options.partners {
+            environment.extend([
+                ("PAYONCE_INVOICING_URL".to_owned(), doors.partners.clone()),
+                ("PAYONCE_SHIPPING_URL".to_owned(), doors.partners.clone()),
+                ("PAYONCE_PARTNERS_API_KEY".to_owned(), "key_partners".to_owned()),
+            ]);
+        }
         environment.extend(options.shop.iter().map(|(k, v)| ((*k).to_owned(), v.clone())));
         environment.extend(crash_at.map(|at| ("PAYONCE_CRASH_AT".to_owned(), at.to_owned())));
         let shop = Process::start(&binary("payonce"), &environment);
@@ -246,8 +281,7 @@ impl World {
     /// Starts the shop again on the same port and database.
     pub fn restart(&mut self, crash_at: Option<&str>) {
         self.shop.kill();
-        self.shop =
-            Self::start_shop(&self.folder, &self.options, self.port, &self.provider_url, crash_at);
+        self.shop = Self::start_shop(&self.folder, &self.options, self.port, &self.doors, crash_at);
     }
 
     /// Kills the shop, changes a setting, and starts it again.
@@ -364,8 +398,13 @@ impl World {
 
     /// Tells the provider's control API something.
     pub async fn control(&self, path: &str, body: &Value) -> Value {
-        let answer =
-            self.http.post(format!("{}{path}", self.control)).json(body).send().await.unwrap();
+        let answer = self
+            .http
+            .post(format!("{}{path}", self.doors.control))
+            .json(body)
+            .send()
+            .await
+            .unwrap();
         let status = answer.status();
         let text = answer.text().await.unwrap();
         assert!(status.is_success(), "{path}: {status} {text}");
@@ -374,7 +413,7 @@ impl World {
 
     /// Asks the provider's control API something.
     pub async fn ask(&self, path: &str) -> Value {
-        let answer = self.http.get(format!("{}{path}", self.control)).send().await.unwrap();
+        let answer = self.http.get(format!("{}{path}", self.doors.control)).send().await.unwrap();
         serde_json::from_str(&answer.text().await.unwrap()).unwrap()
     }
 
@@ -479,6 +518,12 @@ impl World {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         panic!("{checkout} is {last}, not {states:?}; history {:?}", self.history(checkout).await);
+    }
+
+    /// Waits until the newest payment has succeeded; tells what happened meanwhile if it does not.
+    pub async fn until_paid_or(&self, checkout: &str, what: &str) {
+        let paid = async || self.state(checkout).await == "succeeded";
+        self.until_that(&format!("{what}: it is paid"), paid).await;
     }
 
     /// Waits until something holds.

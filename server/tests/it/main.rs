@@ -11,3 +11,4 @@ mod cases;
 mod crash;
 mod harness;
 mod stock;
+mod wires;

@@ -18,14 +18,18 @@ fn the_caps_count_a_sliding_hour_with_mutating_requests_apart() {
     let now = Timestamp(10_000_000);
     let minutes_ago = |n: u64| now.before(seconds(60 * n));
     let lookups: Vec<_> = (1..=17).map(|n| (minutes_ago(n), false)).collect();
-    assert_eq!(timing.capped_until(&lookups, false, now), None, "17 requests leave one");
+    assert_eq!(timing.capped_until(&lookups, None, now), None, "17 requests leave one");
     let full: Vec<_> = (1..=18).map(|n| (minutes_ago(n), false)).collect();
-    assert_eq!(timing.capped_until(&full, false, now), Some(minutes_ago(18).after(timing.hour)));
+    assert_eq!(timing.capped_until(&full, None, now), Some(minutes_ago(18).after(timing.hour)));
     let sends: Vec<_> = (1..=4).map(|n| (minutes_ago(n), true)).collect();
-    assert_eq!(timing.capped_until(&sends, true, now), Some(minutes_ago(4).after(timing.hour)));
-    assert_eq!(timing.capped_until(&sends, false, now), None, "lookups may go on");
+    assert_eq!(timing.capped_until(&sends, Some(0), now), Some(minutes_ago(4).after(timing.hour)));
+    assert_eq!(timing.capped_until(&sends, None, now), None, "lookups may go on");
+    let three: Vec<_> = (1..=3).map(|n| (minutes_ago(n), true)).collect();
+    assert_eq!(timing.capped_until(&three, Some(0), now), None);
+    let kept = timing.capped_until(&three, Some(1), now);
+    assert_eq!(kept, Some(minutes_ago(3).after(timing.hour)), "the last place is the next step's");
     let old: Vec<_> = (60..=90).map(|n| (minutes_ago(n), true)).collect();
-    assert_eq!(timing.capped_until(&old, true, now), None, "an hour later they are forgotten");
+    assert_eq!(timing.capped_until(&old, Some(0), now), None, "an hour later they are forgotten");
 }
 
 #[test]

@@ -247,7 +247,7 @@ impl Shop {
         }
     }
 
-    fn capped(&mut self, mutating: bool) -> bool {
+    fn capped(&mut self, mutating: Option<u32>) -> bool {
         let until = self.timing.capped_until(&self.requests, mutating, self.now);
         // The cap must not hide the end of the time.
         let end = Some(self.s.gives_up_at()).filter(|end| *end > self.now);
@@ -258,7 +258,7 @@ impl Shop {
     }
 
     fn send(&mut self, step: usize, fault: Fault, fate: Fate) {
-        if self.capped(true) {
+        if self.capped(Some(self.s.steps_after(step))) {
             return;
         }
         let lease_until = self.now.after(self.timing.lease);
@@ -311,7 +311,7 @@ impl Shop {
     }
 
     fn look_up(&mut self, fault: Fault) {
-        if self.capped(false) {
+        if self.capped(None) {
             return;
         }
         self.progress.lease_until = Some(self.now.after(self.timing.lease));

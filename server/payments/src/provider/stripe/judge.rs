@@ -311,6 +311,9 @@ pub fn answered(reply: &Reply, (verdict, unlisted): Judged) -> Answer {
 fn agrees(kind: &str, object: &Value) -> bool {
     let status = object["status"].as_str().unwrap_or_default();
     match kind {
+        "payment_intent.created" => {
+            matches!(status, "requires_payment_method" | "requires_confirmation")
+        }
         "payment_intent.succeeded" => status == "succeeded",
         "payment_intent.processing" => status == "processing",
         "payment_intent.requires_action" => status == "requires_action",

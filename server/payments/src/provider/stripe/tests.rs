@@ -286,6 +286,7 @@ fn an_event_is_judged_by_its_object_and_only_if_its_type_agrees() {
             "definitive_processing",
             Some("pi_1"),
         ),
+        ("payment_intent.created", object("requires_payment_method", ""), "accepted", Some("pi_1")),
         ("payment_intent.canceled", object("canceled", ""), "definitive_canceled", Some("pi_1")),
         (
             "payment_intent.amount_capturable_updated",

@@ -1,0 +1,205 @@
+//! The same faults through every adapter, against one table of what has to come of them.
+
+use serde_json::{Value, json};
+
+use crate::harness::World;
+
+/// How a provider is paid and made to misbehave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Wire {
+    name: &'static str,
+    /// What the shopper chooses: pays at once, is declined, waits for the shopper.
+    pays: &'static str,
+    declined: Option<&'static str>,
+    asks: &'static str,
+    /// The request that takes the money, as fault scripts name it.
+    takes: &'static str,
+    /// The request that only prepares it, where there is one.
+    prepares: Option<&'static str>,
+    /// A body that says "malformed", "not ours to do", and something nobody has listed.
+    malformed: (u16, &'static str),
+    unlisted: (u16, &'static str),
+}
+
+const EXAMPLEPAY: Wire = Wire {
+    name: "examplepay",
+    pays: "tok_visa",
+    declined: Some("tok_declined"),
+    asks: "tok_3ds",
+    takes: "create_payment",
+    prepares: None,
+    malformed: (400, r#"{"error":{"type":"invalid_request","message":"no"}}"#),
+    unlisted: (422, r#"{"error":{"type":"something_new","message":"?"}}"#),
+};
+
+const STRIPE: Wire = Wire {
+    name: "stripe",
+    pays: "stripe:pm_card_visa",
+    declined: Some("stripe:pm_card_visa_chargeDeclined"),
+    asks: "stripe:pm_card_threeDSecure2Required",
+    takes: "confirm_payment",
+    prepares: Some("create_payment"),
+    malformed: (400, r#"{"error":{"type":"invalid_request_error","message":"no"}}"#),
+    unlisted: (422, r#"{"error":{"type":"something_new","message":"?"}}"#),
+};
+
+const WIRES: [Wire; 2] = [EXAMPLEPAY, STRIPE];
+
+fn status(code: u16, body: &str) -> Value {
+    json!({"kind": "status", "status": code, "body": body})
+}
+
+/// What the provider does with the requests that take the money, one after the other.
+fn faults(wire: Wire) -> Vec<(&'static str, Value)> {
+    let lost = || json!({"kind": "drop_before_headers"});
+    let error = r#"{"error":{"type":"api_error","message":"?"}}"#;
+    vec![
+        ("nothing", json!([{}])),
+        ("done, answer dropped", json!([{"answer": lost()}])),
+        ("not done, connection dropped", json!([{"execute": false, "answer": lost()}])),
+        ("done, 500", json!([{"answer": status(500, error)}])),
+        ("done, 500 for ever", json!([{"answer": status(500, error), "save": true}])),
+        ("not done, 500", json!([{"execute": false, "answer": status(500, error)}])),
+        ("done, half an answer", json!([{"answer": {"kind": "cut_mid_body"}}])),
+        ("done, a web page", json!([{"answer": status(200, "<html>Welcome</html>")}])),
+        ("done, 424", json!([{"answer": status(424, error)}])),
+        (
+            "done, a code nobody has listed",
+            json!([{"answer": status(wire.unlisted.0, wire.unlisted.1)}]),
+        ),
+        ("not done, 429", json!([{"execute": false, "answer": status(429, error)}])),
+        (
+            "done, dropped, then the repeat is called malformed",
+            json!([{"answer": lost()}, {"execute": false, "answer": status(wire.malformed.0, wire.malformed.1)}]),
+        ),
+        (
+            "done, dropped, and not found for a while",
+            json!([{"answer": lost(), "lookup": {"not_found_for_ms": 1500}}]),
+        ),
+        (
+            "event before the answer",
+            json!([{"delay_ms": 700, "webhook": {"mode": "before_response"}}]),
+        ),
+        (
+            "done, dropped, event three times",
+            json!([{"answer": lost(), "webhook": {"mode": "copies", "copies": 3}}]),
+        ),
+        (
+            "done, dropped, an event with another amount",
+            json!([{"answer": lost(), "webhook": {"wrong": "amount"}}]),
+        ),
+        (
+            "done, dropped, an event with a false signature",
+            json!([{"answer": lost(), "webhook": {"wrong": "signature"}}]),
+        ),
+        ("done, dropped, no event", json!([{"answer": lost(), "webhook": {"mode": "never"}}])),
+    ]
+}
+
+async fn play(world: &World, wire: Wire, name: &str) -> String {
+    let checkout = world.buy(wire.pays).await;
+    world.until_paid_or(&checkout, name).await;
+    checkout
+}
+
+/// Whatever happened to the answer: one charge, one key per step, and never a no.
+async fn expect_paid_once(world: &World, wire: Wire, checkout: &str, name: &str) {
+    let about = format!("{}: {name}", wire.name);
+    world.agree(checkout, "succeeded", 1).await;
+    assert_eq!(world.order_state(checkout).await, "paid", "{about}");
+    let history = world.history(checkout).await;
+    assert!(
+        !history.iter().any(|it| matches!(it.as_str(), "rejected" | "canceled" | "reversed")),
+        "{about}: {history:?}"
+    );
+}
+
+#[tokio::test]
+async fn every_fault_of_the_request_that_takes_the_money_ends_in_one_charge_on_every_wire() {
+    for wire in WIRES {
+        let world = World::start().await;
+        for (name, steps) in faults(wire) {
+            world.control("/control/faults/clear", &json!({})).await;
+            world.fault(wire.takes, steps).await;
+            let checkout = play(&world, wire, name).await;
+            expect_paid_once(&world, wire, &checkout, name).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_fault_of_the_request_that_prepares_it_ends_in_one_charge_too() {
+    for wire in WIRES {
+        let Some(prepares) = wire.prepares else { continue };
+        let world = World::start().await;
+        for (name, steps) in faults(wire) {
+            world.control("/control/faults/clear", &json!({})).await;
+            world.fault(prepares, steps).await;
+            let checkout = play(&world, wire, name).await;
+            expect_paid_once(&world, wire, &checkout, name).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_decline_closes_the_attempt_on_every_wire_and_the_next_card_has_its_own_keys() {
+    for wire in WIRES {
+        let Some(declined) = wire.declined else { continue };
+        let world = World::start().await;
+        let checkout = world.buy(declined).await;
+        world.agree(&checkout, "rejected", 0).await;
+        let form = world.next_form(&checkout).await.expect("after a no there is another attempt");
+        assert_eq!(world.post(&form, wire.pays).await.0, 303);
+        world.agree(&checkout, "succeeded", 1).await;
+        let sends = world.sends(&checkout).await;
+        let keys: std::collections::BTreeSet<_> =
+            sends.iter().map(|it| it["key"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(keys.len(), sends.len(), "{}: {keys:?}", wire.name);
+    }
+}
+
+#[tokio::test]
+async fn a_decline_whose_answer_is_lost_is_still_a_decline_and_takes_nothing() {
+    for wire in WIRES {
+        let Some(declined) = wire.declined else { continue };
+        let world = World::start().await;
+        world.control("/control/webhooks/mode", &json!({"mode": "off"})).await;
+        world.fault(wire.takes, json!([{"answer": {"kind": "drop_before_headers"}}])).await;
+        let checkout = world.buy(declined).await;
+        world.agree(&checkout, "rejected", 0).await;
+        assert!(world.history(&checkout).await.contains(&"pending_confirmation".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn what_the_shopper_never_confirms_ends_without_money_on_every_wire() {
+    for wire in WIRES {
+        let world = World::with(crate::harness::Options {
+            scale: "0.005",
+            provider: vec![("EXAMPLEPAY_ACTION_MS", "1200".to_owned())],
+            ..crate::harness::Options::default()
+        })
+        .await;
+        let checkout = world.buy(wire.asks).await;
+        world.until(&checkout, &["requires_action"]).await;
+        world.agree(&checkout, "canceled", 0).await;
+        let form = world.next_form(&checkout).await.expect("another attempt is safe now");
+        assert_eq!(world.post(&form, wire.pays).await.0, 303, "{}", wire.name);
+    }
+}
+
+#[tokio::test]
+async fn an_outage_of_the_door_is_sent_again_with_the_same_key_on_every_wire() {
+    for wire in WIRES {
+        let world = World::start().await;
+        world.control("/control/outage", &json!({"mode": "refuse", "for_ms": 1000})).await;
+        let checkout = play(&world, wire, "refused").await;
+        expect_paid_once(&world, wire, &checkout, "refused").await;
+        let history = world.history(&checkout).await;
+        assert!(
+            !history.contains(&"pending_confirmation".to_owned()),
+            "{}: nothing was ever unknown: {history:?}",
+            wire.name
+        );
+    }
+}
