@@ -12,6 +12,7 @@ use futures::{StreamExt, stream};
 use crate::{
     faults::{Reply, Step},
     ledger::Made,
+    paypal,
     serve::Cut,
     wire::{Refusal, Wire},
 };
@@ -41,9 +42,19 @@ impl Stamp {
     }
 }
 
+/// The body, with the id of this answer where the wire's problems name it.
+fn body_of(made: &Made, stamp: &Stamp) -> String {
+    match stamp.wire {
+        Wire::PayPal if made.status >= 400 => {
+            made.body.replace(paypal::show::DEBUG_ID, &stamp.request_id)
+        }
+        Wire::ExamplePay | Wire::Stripe | Wire::PayPal => made.body.clone(),
+    }
+}
+
 /// A plain answer.
 pub fn plain(made: &Made, stamp: &Stamp, replayed: bool) -> Response {
-    let mut answer = Response::new(Body::from(made.body.clone()));
+    let mut answer = Response::new(Body::from(body_of(made, stamp)));
     *answer.status_mut() =
         StatusCode::from_u16(made.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     put(&mut answer, "content-type", &made.content_type);
@@ -117,7 +128,7 @@ pub async fn deliver(step: &Step, made: &Made, stamp: &Stamp, replayed: bool) ->
             answer
         }
         Reply::CutMidBody => {
-            let bytes = Bytes::from(made.body.clone());
+            let bytes = Bytes::from(body_of(made, stamp));
             let half = bytes.slice(..bytes.len() / 2);
             let length = bytes.len().to_string();
             let cut = async {

@@ -233,9 +233,12 @@ async fn turn(
     Path(id): Path<String>,
     Json(body): Json<TurnBody>,
 ) -> Answer {
-    const WORDS: [&str; 5] = ["succeeded", "declined", "canceled", "processing", "reversed"];
+    const WORDS: [&str; 6] =
+        ["succeeded", "declined", "canceled", "processing", "reversed", "approved"];
     if !WORDS.contains(&body.status.as_str()) {
-        return Err(bad("status is succeeded, declined, canceled, processing or reversed"));
+        return Err(bad(
+            "status is succeeded, declined, canceled, processing, reversed or approved",
+        ));
     }
     let mut tx = provider.db.begin().await?;
     let before =
@@ -246,6 +249,10 @@ async fn turn(
     }
     if before.status == "reversed" || (body.status == "reversed" && !paid) {
         return Err(bad("only what has succeeded is reversed, and that is the end of it"));
+    }
+    let approvable = before.wire == Wire::PayPal && before.status == "created";
+    if body.status == "approved" && !approvable {
+        return Err(bad("only an order of PayPal's wire that nobody has approved is approved"));
     }
     let hook = Hook { mode: body.silent.then_some(faults::Mode::Never), ..Hook::default() };
     let asked = Asked { key: "", request_id: "req_control", hook: &hook, later: true };

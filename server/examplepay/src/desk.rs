@@ -11,7 +11,7 @@ use std::{
 use axum::{body::Bytes, http::HeaderMap, response::Response};
 use sha2::{Digest, Sha256};
 
-pub use self::keys::Outcome;
+pub use self::keys::{Keep, Outcome};
 use self::{
     keys::{Done, Job},
     log::Entry,
@@ -22,7 +22,7 @@ use crate::{
     api,
     faults::{About, Execute, Later, Mode, Reply, Step},
     ledger::{self, Asked, Back, Made, NewPayment},
-    stripe, tokens,
+    paypal, stripe, tokens,
     wire::{Refusal, Wire, kept_headers},
 };
 
@@ -56,6 +56,8 @@ pub enum Act {
     },
     /// Whatever Stripe's wire can ask for.
     Stripe(stripe::act::Act),
+    /// Whatever PayPal's wire can ask for.
+    PayPal(paypal::act::Act),
 }
 
 /// One mutating request, read and not yet judged.
@@ -92,6 +94,16 @@ pub struct Question<'a> {
     pub headers: &'a HeaderMap,
 }
 
+/// How a question was sent.
+pub struct Sent<'a> {
+    /// The method.
+    pub method: &'static str,
+    /// The body.
+    pub body: Option<&'a Bytes>,
+    /// Whether it needs no authorisation.
+    pub open: bool,
+}
+
 impl Desk {
     /// The desk of one door.
     pub fn new(provider: Arc<Provider>, wire: Wire) -> Self {
@@ -118,6 +130,7 @@ impl Desk {
         match self.wire {
             Wire::ExamplePay => same(&format!("Bearer {}", self.provider.settings.api_key)),
             Wire::Stripe => stripe::authorized(&self.provider.settings.stripe_api_key, headers),
+            Wire::PayPal => self.provider.paypal_tokens.authorized(headers),
         }
     }
 
@@ -133,9 +146,20 @@ impl Desk {
         question: Question<'_>,
         read: impl AsyncFnOnce(&Provider) -> sqlx::Result<Option<Made>>,
     ) -> Response {
+        self.ask_with(question, Sent { method: "GET", body: None, open: false }, read).await
+    }
+
+    /// A question that may also come as a POST, or from somebody who is not known yet.
+    pub async fn ask_with(
+        &self,
+        question: Question<'_>,
+        sent: Sent<'_>,
+        read: impl AsyncFnOnce(&Provider) -> sqlx::Result<Option<Made>>,
+    ) -> Response {
         let stamp = Stamp::new(self.wire, question.headers);
         let entry = Entry {
-            method: "GET",
+            method: sent.method,
+            body: sent.body,
             path: &question.path,
             query: question.query.as_deref(),
             reference: question.reference.as_deref(),
@@ -143,7 +167,7 @@ impl Desk {
             ..Entry::new(question.headers, &stamp.request_id)
         };
         let seq = self.log(&entry).await;
-        if !self.authorized(question.headers) {
+        if !sent.open && !self.authorized(question.headers) {
             self.answered(seq, false, "401").await;
             return answer::plain(&self.wire.refusal(Refusal::Unauthorized), &stamp, false);
         }
@@ -151,7 +175,8 @@ impl Desk {
         let door = self.wire.name();
         let about = About { operation: question.operation, reference, door, ..About::default() };
         let step = self.provider.faults.next(&about).unwrap_or_default();
-        let made = match self.provider.faults.lookup_status(reference) {
+        let lookup = self.provider.faults.lookup_status(reference).filter(|_| sent.method == "GET");
+        let made = match lookup {
             Some(404) if question.operation.starts_with("find") => {
                 self.wire.nothing_found(&question.path)
             }
@@ -280,9 +305,12 @@ impl Desk {
     }
 
     /// How long a key is remembered at this address.
-    fn window(&self, _path: &str) -> std::time::Duration {
+    fn window(&self, path: &str) -> std::time::Duration {
+        let settings = &self.provider.settings;
         match self.wire {
-            Wire::ExamplePay | Wire::Stripe => self.provider.settings.key_window,
+            Wire::ExamplePay | Wire::Stripe => settings.key_window,
+            Wire::PayPal if path.starts_with("/v2/checkout/") => settings.paypal_order_window,
+            Wire::PayPal => settings.paypal_payment_window,
         }
     }
 
@@ -307,6 +335,7 @@ impl Desk {
                 api::refund(provider, db, of, &back, asked).await?
             }
             Act::Stripe(act) => stripe::act::perform(provider, db, act, asked).await?,
+            Act::PayPal(act) => return paypal::act::perform(provider, db, act, asked).await,
         };
         Ok(Outcome::answered(made))
     }

@@ -174,6 +174,7 @@ const OPERATIONS: &[&str] = &[
     "get_event",
     "find_event",
     "token",
+    "verify_webhook",
     "find_refund",
     "create_invoice",
     "get_invoice",

@@ -15,7 +15,8 @@ pub use self::{
     settle::settle,
 };
 use crate::{
-    Provider, faults::Hook, fresh, millis, now_ms, stripe, tokens::Card, webhooks, wire::Wire,
+    Provider, faults::Hook, fresh, millis, now_ms, paypal, stripe, tokens::Card, webhooks,
+    wire::Wire,
 };
 
 /// An answer that the idempotency layer can keep.
@@ -322,7 +323,9 @@ pub async fn turn(
         ("declined", _, _) => Some("generic_decline"),
         _ => None,
     };
-    let charged = matches!(status, "succeeded" | "processing") && before.charge.is_none();
+    // What is decided over PayPal's wire is decided of a capture, a declined one too.
+    let charged = matches!(status, "succeeded" | "processing")
+        || (status == "declined" && before.wire == Wire::PayPal);
     let charge =
         before.charge.clone().or_else(|| before.wire.fresh_charge_id().filter(|_| charged));
     sqlx::query(
@@ -365,6 +368,7 @@ pub async fn announce(
             webhooks::emit(provider, db, &object, asked).await
         }
         Wire::Stripe => stripe::events::intent(provider, db, id, asked).await,
+        Wire::PayPal => paypal::events::order(provider, db, id, asked).await,
     }
 }
 
@@ -382,6 +386,7 @@ pub async fn announce_refund(
             webhooks::emit(provider, db, &object, asked).await
         }
         Wire::Stripe => stripe::events::refund(provider, db, id, asked).await,
+        Wire::PayPal => paypal::events::refund(provider, db, id, asked).await,
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod answer;
 mod api;
+mod clock;
 mod control;
 mod desk;
 mod faults;
@@ -12,6 +13,7 @@ mod ledger;
 mod money;
 mod page;
 mod partners;
+mod paypal;
 mod serve;
 mod stripe;
 mod tokens;
@@ -76,6 +78,24 @@ pub struct Settings {
     pub stripe_webhook_url: Option<String>,
     /// What they are signed with.
     pub stripe_webhook_secret: String,
+    /// Where PayPal's wire is spoken; `None` is three ports above `addr`, or a free one.
+    pub paypal_addr: Option<SocketAddr>,
+    /// That address as payers' browsers see it; `None` is the one it listens on.
+    pub paypal_public_url: Option<String>,
+    /// Who asks for access tokens there.
+    pub paypal_client_id: String,
+    /// And with what.
+    pub paypal_client_secret: String,
+    /// How long an access token is good.
+    pub paypal_token: Duration,
+    /// How long a request id of an order, or of its capture, is remembered.
+    pub paypal_order_window: Duration,
+    /// How long a request id of a refund is remembered.
+    pub paypal_payment_window: Duration,
+    /// Where events of that wire go; `None` sends none.
+    pub paypal_webhook_url: Option<String>,
+    /// The id of that address, which is part of what is signed.
+    pub paypal_webhook_id: String,
 }
 
 impl Settings {
@@ -113,6 +133,15 @@ impl Default for Settings {
             stripe_api_key: "sk_test_payonce_stripe".to_owned(),
             stripe_webhook_url: None,
             stripe_webhook_secret: "whsec_payonce_stripe".to_owned(),
+            paypal_addr: None,
+            paypal_public_url: None,
+            paypal_client_id: "payonce".to_owned(),
+            paypal_client_secret: "payonce_secret".to_owned(),
+            paypal_token: Duration::from_secs(8 * 3600),
+            paypal_order_window: Duration::from_secs(6 * 3600),
+            paypal_payment_window: Duration::from_secs(45 * 24 * 3600),
+            paypal_webhook_url: None,
+            paypal_webhook_id: "WH-PAYONCE".to_owned(),
         }
     }
 }
@@ -152,6 +181,8 @@ pub(crate) struct Provider {
     settings: Settings,
     public_url: String,
     stripe_url: String,
+    paypal_url: String,
+    paypal_tokens: paypal::token::Tokens,
     db: SqlitePool,
     faults: Faults,
     doors: Doors,
@@ -166,6 +197,7 @@ impl Provider {
         match wire {
             Wire::ExamplePay => self.settings.webhook_url.as_deref(),
             Wire::Stripe => self.settings.stripe_webhook_url.as_deref(),
+            Wire::PayPal => self.settings.paypal_webhook_url.as_deref(),
         }
     }
 
@@ -174,6 +206,7 @@ impl Provider {
         match wire {
             Wire::ExamplePay => format!("{}/confirm/{id}", self.public_url),
             Wire::Stripe => format!("{}/confirm/{id}", self.stripe_url),
+            Wire::PayPal => format!("{}/checkoutnow?token={id}", self.paypal_url),
         }
     }
 }
@@ -186,6 +219,8 @@ pub struct Running {
     pub control_addr: Option<SocketAddr>,
     /// Where Stripe's wire is spoken.
     pub stripe_addr: SocketAddr,
+    /// Where PayPal's wire is spoken.
+    pub paypal_addr: SocketAddr,
     /// Where the partners are.
     pub partners_addr: Option<SocketAddr>,
     stop: CancellationToken,
@@ -215,6 +250,9 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
     let stripe_wanted = settings.beside(settings.stripe_addr, 2);
     let stripe = serve::listen(stripe_wanted, "EXAMPLEPAY_STRIPE_ADDR").await?;
     let stripe_addr = serve::local(&stripe, stripe_wanted);
+    let paypal_wanted = settings.beside(settings.paypal_addr, 3);
+    let paypal = serve::listen(paypal_wanted, "EXAMPLEPAY_PAYPAL_ADDR").await?;
+    let paypal_addr = serve::local(&paypal, paypal_wanted);
     let control = match settings.control_addr {
         Some(at) => Some(serve::listen(at, "EXAMPLEPAY_CONTROL_ADDR").await?),
         None => None,
@@ -234,10 +272,14 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
     let public_url = settings.public_url.clone().unwrap_or_else(|| format!("http://{addr}"));
     let stripe_url =
         settings.stripe_public_url.clone().unwrap_or_else(|| format!("http://{stripe_addr}"));
+    let paypal_url =
+        settings.paypal_public_url.clone().unwrap_or_else(|| format!("http://{paypal_addr}"));
     let provider = Arc::new(Provider {
         settings,
         public_url,
         stripe_url,
+        paypal_url,
+        paypal_tokens: paypal::token::Tokens::default(),
         db,
         faults: Faults::default(),
         doors: Doors::default(),
@@ -260,6 +302,13 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         Entrance { provider: Arc::clone(&provider), wire: Wire::Stripe },
         stop.clone(),
     ));
+    tasks.spawn(serve::api(
+        paypal,
+        paypal_addr,
+        paypal::router(Arc::clone(&provider)),
+        Entrance { provider: Arc::clone(&provider), wire: Wire::PayPal },
+        stop.clone(),
+    ));
     if let Some(listener) = control {
         let router = control::router(Arc::clone(&provider));
         let router = router.merge(partners::control(Arc::clone(&provider)));
@@ -270,7 +319,16 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
     }
     tasks.spawn(webhooks::deliver(Arc::clone(&provider), stop.clone()));
     tasks.spawn(ledger::settle(Arc::clone(&provider), stop.clone()));
-    Ok(Running { addr, control_addr, stripe_addr, partners_addr, stop, tasks, provider })
+    Ok(Running {
+        addr,
+        control_addr,
+        stripe_addr,
+        paypal_addr,
+        partners_addr,
+        stop,
+        tasks,
+        provider,
+    })
 }
 
 async fn open(settings: &Settings) -> Result<SqlitePool, StartError> {

@@ -92,6 +92,38 @@ struct Flags {
         hide_env_values = true
     )]
     stripe_webhook_secret: String,
+    /// Where PayPal's wire is spoken [default: 127.0.0.1:4013, three ports above the API].
+    #[arg(long, env = "EXAMPLEPAY_PAYPAL_ADDR")]
+    paypal_addr: Option<SocketAddr>,
+    /// That address as payers' browsers see it.
+    #[arg(long, env = "EXAMPLEPAY_PAYPAL_PUBLIC_URL")]
+    paypal_public_url: Option<String>,
+    /// Who asks for access tokens there.
+    #[arg(long, env = "EXAMPLEPAY_PAYPAL_CLIENT_ID", default_value = "payonce")]
+    paypal_client_id: String,
+    /// And with what.
+    #[arg(
+        long,
+        env = "EXAMPLEPAY_PAYPAL_CLIENT_SECRET",
+        default_value = "payonce_secret",
+        hide_env_values = true
+    )]
+    paypal_client_secret: String,
+    /// How long an access token is good.
+    #[arg(long, env = "EXAMPLEPAY_PAYPAL_TOKEN_MS", default_value_t = 28_800_000)]
+    paypal_token_ms: u64,
+    /// How long a request id of an order, or of its capture, is remembered.
+    #[arg(long, env = "EXAMPLEPAY_PAYPAL_ORDER_WINDOW_MS", default_value_t = 21_600_000)]
+    paypal_order_window_ms: u64,
+    /// How long a request id of a refund is remembered.
+    #[arg(long, env = "EXAMPLEPAY_PAYPAL_PAYMENT_WINDOW_MS", default_value_t = 3_888_000_000)]
+    paypal_payment_window_ms: u64,
+    /// Where events of PayPal's wire go; without it none are sent.
+    #[arg(long, env = "EXAMPLEPAY_PAYPAL_WEBHOOK_URL")]
+    paypal_webhook_url: Option<String>,
+    /// The id of that address, which is part of what is signed.
+    #[arg(long, env = "EXAMPLEPAY_PAYPAL_WEBHOOK_ID", default_value = "WH-PAYONCE")]
+    paypal_webhook_id: String,
     /// How long tok_processing stays processing.
     #[arg(long, env = "EXAMPLEPAY_PROCESSING_MS", default_value_t = 8000)]
     processing_ms: u64,
@@ -119,6 +151,8 @@ async fn main() -> std::process::ExitCode {
     }
     let stripe = running.stripe_addr;
     tell(&mut std::io::stdout(), &format!("ExamplePay's Stripe door is open at http://{stripe}"));
+    let paypal = running.paypal_addr;
+    tell(&mut std::io::stdout(), &format!("ExamplePay's PayPal door is open at http://{paypal}"));
     if let Some(control) = running.control_addr {
         tell(&mut std::io::stdout(), &format!("ExamplePay control is ready at http://{control}"));
     }
@@ -152,6 +186,15 @@ fn settings(flags: Flags) -> Settings {
         stripe_api_key: flags.stripe_api_key,
         stripe_webhook_url: flags.stripe_webhook_url,
         stripe_webhook_secret: flags.stripe_webhook_secret,
+        paypal_addr: flags.paypal_addr,
+        paypal_public_url: flags.paypal_public_url.map(|url| url.trim_end_matches('/').to_owned()),
+        paypal_client_id: flags.paypal_client_id,
+        paypal_client_secret: flags.paypal_client_secret,
+        paypal_token: Duration::from_millis(flags.paypal_token_ms),
+        paypal_order_window: Duration::from_millis(flags.paypal_order_window_ms),
+        paypal_payment_window: Duration::from_millis(flags.paypal_payment_window_ms),
+        paypal_webhook_url: flags.paypal_webhook_url,
+        paypal_webhook_id: flags.paypal_webhook_id,
     }
 }
 

@@ -42,7 +42,7 @@ pub fn router(provider: Arc<Provider>) -> Router {
 }
 
 /// Nobody frames or keeps these pages, and no script runs in them.
-async fn guarded(mut answer: Response) -> Response {
+pub async fn guarded(mut answer: Response) -> Response {
     let policy =
         "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
     let headers = answer.headers_mut();
@@ -88,7 +88,8 @@ pub fn table(title: &str, rows: &[Value]) -> String {
     )
 }
 
-fn escape(text: &str) -> String {
+/// A text that means nothing in a page.
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -106,7 +107,7 @@ struct Waiting {
 
 async fn find(provider: &Provider, id: &str) -> sqlx::Result<Option<Waiting>> {
     let mut db = provider.db.acquire().await?;
-    let found = record::payment(&mut db, id).await?;
+    let found = record::payment(&mut db, id).await?.filter(|it| it.wire != Wire::PayPal);
     Ok(found.map(|it| Waiting {
         wire: it.wire,
         secret: stripe::show::secret(&it),
@@ -138,12 +139,14 @@ async fn show(State(provider): State<Arc<Provider>>, Path(id): Path<String>) -> 
     }
 }
 
-fn gone() -> Response {
+/// There is no such page.
+pub fn gone() -> Response {
     let page = frame("No such payment", "<p>There is no payment under this address.</p>");
     (StatusCode::NOT_FOUND, Html(page)).into_response()
 }
 
-fn broken(reason: &sqlx::Error) -> Response {
+/// There is one, and it cannot be shown.
+pub fn broken(reason: &sqlx::Error) -> Response {
     tracing::warn!(%reason, "the page could not be made");
     let page =
         frame("Not now", "<p>This page cannot be shown at the moment. Nothing was changed.</p>");
@@ -264,7 +267,7 @@ fn back(waiting: &Waiting, id: &str, status: &str) -> Response {
             .into_response();
     }
     let told = match waiting.wire {
-        Wire::ExamplePay => format!("payment={id}"),
+        Wire::ExamplePay | Wire::PayPal => format!("payment={id}"),
         Wire::Stripe => {
             let how = if status == "succeeded" { "succeeded" } else { "failed" };
             let secret = &waiting.secret;

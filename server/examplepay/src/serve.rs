@@ -134,6 +134,7 @@ pub struct Doors {
     pub partners: Door,
     examplepay: Door,
     stripe: Door,
+    paypal: Door,
 }
 
 impl Doors {
@@ -142,6 +143,7 @@ impl Doors {
         match wire {
             Wire::ExamplePay => &self.examplepay,
             Wire::Stripe => &self.stripe,
+            Wire::PayPal => &self.paypal,
         }
     }
 }

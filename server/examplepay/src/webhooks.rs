@@ -13,7 +13,7 @@ use crate::{
     faults::{Hook, Mode, Wrong},
     fresh,
     ledger::Asked,
-    millis, now_ms,
+    millis, now_ms, paypal,
     wire::Wire,
 };
 
@@ -46,6 +46,7 @@ pub fn headers(
     let (name, secret) = match wire {
         Wire::ExamplePay => ("ExamplePay-Signature", &provider.settings.webhook_secret),
         Wire::Stripe => ("Stripe-Signature", &provider.settings.stripe_webhook_secret),
+        Wire::PayPal => return paypal::sign::headers(provider, kind, time, body),
     };
     header(kind, secret, time, body).map(|it| (name, it)).into_iter().collect()
 }

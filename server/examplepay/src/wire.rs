@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use serde_json::json;
 
-use crate::{fresh, ledger::Made, stripe};
+use crate::{fresh, ledger::Made, paypal, stripe};
 
 /// One way of talking to the provider, with a door of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum Wire {
     ExamplePay,
     /// Stripe's.
     Stripe,
+    /// PayPal's.
+    PayPal,
 }
 
 /// Why a door does not do what it is asked, before or around an execution.
@@ -43,13 +45,14 @@ pub enum Refusal {
 
 impl Wire {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::ExamplePay, Self::Stripe];
+    pub const ALL: [Self; 3] = [Self::ExamplePay, Self::Stripe, Self::PayPal];
 
     /// Its name in the database and in the control API.
     pub fn name(self) -> &'static str {
         match self {
             Self::ExamplePay => "examplepay",
             Self::Stripe => "stripe",
+            Self::PayPal => "paypal",
         }
     }
 
@@ -62,6 +65,7 @@ impl Wire {
     pub fn key_header(self) -> &'static str {
         match self {
             Self::ExamplePay | Self::Stripe => "idempotency-key",
+            Self::PayPal => "paypal-request-id",
         }
     }
 
@@ -69,13 +73,14 @@ impl Wire {
     pub fn request_id_header(self) -> &'static str {
         match self {
             Self::ExamplePay | Self::Stripe => "request-id",
+            Self::PayPal => "paypal-debug-id",
         }
     }
 
     /// Request headers that every answer gives back.
     pub fn echoes(self) -> &'static [&'static str] {
         match self {
-            Self::ExamplePay => &[],
+            Self::ExamplePay | Self::PayPal => &[],
             Self::Stripe => &["stripe-version"],
         }
     }
@@ -84,6 +89,7 @@ impl Wire {
     pub fn tells_replays(self) -> bool {
         match self {
             Self::ExamplePay | Self::Stripe => true,
+            Self::PayPal => false,
         }
     }
 
@@ -91,6 +97,7 @@ impl Wire {
     pub fn fresh_request_id(self) -> String {
         match self {
             Self::ExamplePay | Self::Stripe => fresh("req"),
+            Self::PayPal => paypal::fresh_id().to_lowercase().chars().take(13).collect(),
         }
     }
 
@@ -98,6 +105,7 @@ impl Wire {
     pub fn fresh_refund_id(self) -> String {
         match self {
             Self::ExamplePay | Self::Stripe => fresh("re"),
+            Self::PayPal => paypal::fresh_id(),
         }
     }
 
@@ -106,6 +114,7 @@ impl Wire {
         match self {
             Self::ExamplePay => None,
             Self::Stripe => Some(fresh("ch")),
+            Self::PayPal => Some(paypal::fresh_id()),
         }
     }
 
@@ -113,6 +122,7 @@ impl Wire {
     pub fn key_length_max(self) -> usize {
         match self {
             Self::ExamplePay | Self::Stripe => 255,
+            Self::PayPal => 108,
         }
     }
 
@@ -121,6 +131,7 @@ impl Wire {
         match self {
             Self::ExamplePay => own_refusal(why),
             Self::Stripe => stripe::show::refusal(why),
+            Self::PayPal => paypal::show::refusal(why),
         }
     }
 
@@ -129,6 +140,7 @@ impl Wire {
         match self {
             Self::ExamplePay => Made::json(200, &json!({"data": []})),
             Self::Stripe => stripe::show::list(path, &[], false),
+            Self::PayPal => Made::json(200, &json!({"count": 0, "events": [], "links": []})),
         }
     }
 }

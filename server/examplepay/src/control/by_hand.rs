@@ -8,7 +8,7 @@ use crate::{
     faults::Hook,
     fresh,
     ledger::{self, Asked, record},
-    stripe, webhooks,
+    paypal, stripe, webhooks,
     wire::Wire,
 };
 
@@ -29,6 +29,7 @@ pub async fn event(
     let event = match wire {
         Wire::ExamplePay => own(provider, db, id, kind).await?,
         Wire::Stripe => stripe::events::by_hand(provider, db, id, kind).await?,
+        Wire::PayPal => paypal::events::by_hand(provider, db, id, kind).await?,
     };
     Ok(event.map(|event| (wire, event)))
 }
@@ -37,6 +38,7 @@ pub async fn event(
 pub fn object(wire: Wire, event: &mut Value) -> &mut Value {
     match wire {
         Wire::ExamplePay | Wire::Stripe => &mut event["data"]["object"],
+        Wire::PayPal => &mut event["resource"],
     }
 }
 

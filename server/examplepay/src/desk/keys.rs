@@ -12,8 +12,9 @@ use super::{Act, Desk};
 use crate::{
     answer,
     faults::Step,
+    fresh,
     ledger::{Asked, Made},
-    millis, now_ms,
+    millis, now_ms, paypal,
     wire::{Refusal, Wire},
 };
 
@@ -57,6 +58,10 @@ impl Outcome {
 pub enum Keep {
     /// The same answer, byte for byte.
     Answer,
+    /// This object, as it is then.
+    Object(String),
+    /// Nothing: the key stays free.
+    Nothing,
 }
 
 /// What became of a request.
@@ -128,7 +133,7 @@ impl Desk {
 
     /// Executes after a while; the key counts as being executed from now on.
     pub fn execute_later(&self, job: Job) -> Done {
-        let key = job.key.clone().unwrap_or_default();
+        let key = job.key.clone().unwrap_or_else(|| fresh("keyless"));
         if self.hold(&key).map(std::mem::forget).is_none() {
             return self.in_use();
         }
@@ -148,7 +153,7 @@ impl Desk {
     fn scoped(&self, key: &str) -> String {
         match self.wire {
             Wire::ExamplePay => key.to_owned(),
-            Wire::Stripe => format!("{} {key}", self.wire.name()),
+            Wire::Stripe | Wire::PayPal => format!("{} {key}", self.wire.name()),
         }
     }
 
@@ -163,6 +168,10 @@ impl Desk {
         let Some(row) = row else { return Ok(None) };
         if row.try_get::<String, _>("fingerprint")? != job.fingerprint {
             return Ok(Some(Done::nothing(self.wire.refusal(Refusal::KeyMismatch))));
+        }
+        if let Some(object) = row.try_get::<Option<String>, _>("object")? {
+            let made = paypal::show::latest(&self.provider, db, &object).await?;
+            return Ok(Some(Done { made, executed: false, replayed: true }));
         }
         let status: i64 = row.try_get("status")?;
         let made = Made {
@@ -187,13 +196,18 @@ impl Desk {
         let key = job.key.as_deref().unwrap_or_default();
         let asked =
             Asked { key, request_id: &job.request_id, hook: &job.step.webhook, later: false };
-        let Outcome { made, keep: _ } = self.perform(&mut tx, &job.act, &asked).await?;
+        let Outcome { made, keep } = self.perform(&mut tx, &job.act, &asked).await?;
         let kept = if job.step.save { answer::replacement(&job.step.answer) } else { None };
         if let Some(key) = &job.key {
-            self.keep(&mut tx, job, key, kept.as_ref().unwrap_or(&made)).await?;
+            match (&kept, &keep) {
+                (Some(kept), _) => self.keep(&mut tx, job, key, (kept, None)).await?,
+                (None, Keep::Answer) => self.keep(&mut tx, job, key, (&made, None)).await?,
+                (None, Keep::Object(id)) => self.keep(&mut tx, job, key, (&made, Some(id))).await?,
+                (None, Keep::Nothing) => {}
+            }
         }
         tx.commit().await?;
-        Ok(Done { made, executed: true, replayed: false })
+        Ok(Done { made, executed: keep != Keep::Nothing, replayed: false })
     }
 
     async fn keep(
@@ -201,11 +215,11 @@ impl Desk {
         db: &mut SqliteConnection,
         job: &Job,
         key: &str,
-        kept: &Made,
+        (kept, object): (&Made, Option<&String>),
     ) -> sqlx::Result<()> {
         sqlx::query(
-            "insert or replace into keys (idempotency_key, fingerprint, status, body, content_type, created_at)
-             values (?, ?, ?, ?, ?, ?)",
+            "insert or replace into keys (idempotency_key, fingerprint, status, body, content_type, created_at, object)
+             values (?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(self.scoped(key))
         .bind(&job.fingerprint)
@@ -213,6 +227,7 @@ impl Desk {
         .bind(&kept.body)
         .bind(&kept.content_type)
         .bind(now_ms())
+        .bind(object)
         .execute(db)
         .await?;
         Ok(())

@@ -48,6 +48,7 @@ pub struct World {
     pub settings: Settings,
     inbox: Inbox,
     stripe_inbox: Inbox,
+    paypal_inbox: Inbox,
     _folder: tempfile::TempDir,
 }
 
@@ -59,13 +60,15 @@ impl World {
     /// A provider with other settings.
     pub async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (inbox, stripe_inbox) = (Inbox::default(), Inbox::default());
+        let (inbox, stripe_inbox, paypal_inbox) =
+            (Inbox::default(), Inbox::default(), Inbox::default());
         let mut settings = Settings {
             addr: "127.0.0.1:0".parse().unwrap(),
             control_addr: Some("127.0.0.1:0".parse().unwrap()),
             database: folder.path().join("deeper/examplepay.db"),
             webhook_url: Some(receiver(inbox.clone()).await),
             stripe_webhook_url: Some(receiver(stripe_inbox.clone()).await),
+            paypal_webhook_url: Some(receiver(paypal_inbox.clone()).await),
             webhook_delay: Duration::from_millis(10),
             processing: Duration::from_millis(200),
             ..Settings::default()
@@ -80,7 +83,7 @@ impl World {
             .timeout(Duration::from_secs(5))
             .build()
             .unwrap();
-        Self { running, client, settings, inbox, stripe_inbox, _folder: folder }
+        Self { running, client, settings, inbox, stripe_inbox, paypal_inbox, _folder: folder }
     }
 
     /// Stops it and starts it again on the same database.
@@ -192,6 +195,13 @@ impl World {
         self.stripe_inbox.received.lock().unwrap().clone()
     }
 
+    /// What the receiver of PayPal's events got: headers and body.
+    pub fn paypal_received(&self) -> Vec<(HeaderMap, String)> {
+        let headers = self.paypal_inbox.headers.lock().unwrap().clone();
+        let bodies = self.paypal_inbox.received.lock().unwrap().clone();
+        headers.into_iter().zip(bodies).map(|(headers, (_, body))| (headers, body)).collect()
+    }
+
     /// Waits until so many events came.
     pub async fn until_received(&self, count: usize) -> Vec<Received> {
         until("events", async || self.received().len() >= count).await;
@@ -222,7 +232,7 @@ pub async fn told(answer: reqwest::Response) -> reqwest::Result<Told> {
     Ok(Told {
         status: answer.status().as_u16(),
         replayed: header("idempotent-replayed").is_some(),
-        request_id: header("request-id").unwrap_or_default(),
+        request_id: header("request-id").or(header("paypal-debug-id")).unwrap_or_default(),
         retry_after: header("retry-after"),
         body: answer.text().await?,
     })

@@ -9,5 +9,6 @@ mod keys;
 mod outage;
 mod page;
 mod partners;
+mod paypal;
 mod stripe;
 mod webhooks;

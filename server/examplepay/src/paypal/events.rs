@@ -1,0 +1,132 @@
+//! Events of this wire.
+
+use serde_json::{Value, json};
+use sqlx::SqliteConnection;
+
+use super::show;
+use crate::{
+    Provider, clock,
+    faults::Wrong,
+    ledger::{
+        Asked,
+        record::{self, Payment},
+    },
+    now_ms,
+    webhooks::{self, News},
+    wire::Wire,
+};
+
+/// The body of an event.
+fn event(kind: &str, resource_type: &str, resource: &Value) -> Value {
+    let id = uuid::Uuid::new_v4().simple().to_string().to_uppercase();
+    json!({
+        "id": format!("WH-{}-{}", &id[..17], &id[15..]), "event_version": "1.0",
+        "create_time": clock::iso(now_ms()), "resource_type": resource_type,
+        "resource_version": "2.0", "event_type": kind, "resource": resource,
+        "summary": kind.to_lowercase().replace('.', " "), "links": [],
+    })
+}
+
+/// Tells where an order or its capture stands now.
+pub async fn order(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    id: &str,
+    asked: &Asked<'_>,
+) -> sqlx::Result<()> {
+    let it = record::payment(db, id).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let kind = match it.status.as_str() {
+        "approved" => "CHECKOUT.ORDER.APPROVED",
+        "succeeded" => "PAYMENT.CAPTURE.COMPLETED",
+        "processing" => "PAYMENT.CAPTURE.PENDING",
+        "declined" => "PAYMENT.CAPTURE.DECLINED",
+        "reversed" => "PAYMENT.CAPTURE.REVERSED",
+        _ => return Ok(()),
+    };
+    let body = about(provider, db, &it, kind).await?;
+    emit(provider, db, (kind, id), body, asked).await
+}
+
+/// An event of this kind about an order: the order itself, or its capture.
+async fn about(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    it: &Payment,
+    kind: &str,
+) -> sqlx::Result<Value> {
+    if kind.starts_with("CHECKOUT.") {
+        return Ok(event(kind, "checkout-order", &show::order(provider, db, it).await?));
+    }
+    Ok(event(kind, "capture", &show::capture(provider, it)))
+}
+
+/// Tells that a refund is done; of a pending or failed one, nothing is told over this wire.
+pub async fn refund(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    id: &str,
+    asked: &Asked<'_>,
+) -> sqlx::Result<()> {
+    let it = record::refund(db, id).await?.ok_or(sqlx::Error::RowNotFound)?;
+    if it.status != "succeeded" {
+        return Ok(());
+    }
+    let paid = record::payment(db, &it.payment).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let kind = "PAYMENT.CAPTURE.REFUNDED";
+    let body = event(kind, "refund", &show::show_refund(provider, &it, &paid));
+    emit(provider, db, (kind, id), body, asked).await
+}
+
+async fn emit(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    (kind, of): (&str, &str),
+    mut body: Value,
+    asked: &Asked<'_>,
+) -> sqlx::Result<()> {
+    distort(&mut body["resource"], asked.hook.wrong);
+    let id = body["id"].as_str().unwrap_or_default().to_owned();
+    let news = News { wire: Wire::PayPal, id: &id, of, kind, body: &body, key: asked.key };
+    webhooks::queue(provider, db, &news, asked.hook).await
+}
+
+/// Makes a capture or refund wrong; an order in its one purchase unit.
+fn distort(resource: &mut Value, wrong: Option<Wrong>) {
+    let at = match resource.pointer("/purchase_units/0") {
+        Some(_) => "/purchase_units/0",
+        None => "",
+    };
+    let Some(told) = resource.pointer_mut(at) else { return };
+    match wrong {
+        Some(Wrong::Amount) => {
+            let value = told["amount"]["value"].as_str().unwrap_or_default();
+            told["amount"]["value"] = json!(format!("1{value}"));
+        }
+        Some(Wrong::Currency) => told["amount"]["currency_code"] = json!("XTS"),
+        Some(Wrong::Reference) => told["custom_id"] = json!("somebody-elses"),
+        Some(Wrong::Account) => told["payee"] = json!({"merchant_id": "SOMEBODYELSE"}),
+        // There is no word for live or test in an event of this wire.
+        Some(Wrong::Livemode | Wrong::Signature) | None => {}
+    }
+}
+
+/// An event by hand, about an order, a capture or a refund as it is now.
+pub async fn by_hand(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    id: &str,
+    kind: Option<&str>,
+) -> sqlx::Result<Option<Value>> {
+    if let Some(it) = record::refund(db, id).await? {
+        let paid = record::payment(db, &it.payment).await?.ok_or(sqlx::Error::RowNotFound)?;
+        let kind = kind.unwrap_or("PAYMENT.CAPTURE.REFUNDED");
+        return Ok(Some(event(kind, "refund", &show::show_refund(provider, &it, &paid))));
+    }
+    match record::payment(db, id).await? {
+        Some(it) => {
+            let kind = kind.unwrap_or("PAYMENT.CAPTURE.COMPLETED");
+            about(provider, db, &it, kind).await.map(Some)
+        }
+        None => Ok(None),
+    }
+}
