@@ -112,13 +112,9 @@ pub fn capture(id: &str, body: &[u8]) -> Result<Act, Made> {
 /// Reads a refund.
 pub fn refund(capture: &str, headers: &HeaderMap, body: &[u8]) -> Result<Act, Made> {
     let body = if body.is_empty() { json!({}) } else { object(body)? };
-    let amount = match &body["amount"] {
-        Value::Null => None,
-        given => Some(
-            amount::read(given)
-                .map_err(|(status, what)| issue(status, what, Some("/amount/value")))?,
-        ),
-    };
+    let wrong = |(status, what)| issue(status, what, Some("/amount/value"));
+    let given = Some(&body["amount"]).filter(|it| !it.is_null());
+    let amount = given.map(amount::read).transpose().map_err(wrong)?;
     Ok(Act::Refund {
         capture: capture.to_owned(),
         amount,
