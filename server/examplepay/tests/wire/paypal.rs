@@ -1,10 +1,10 @@
 //! PayPal's wire: orders that a payer approves, captures, refunds, and the one ledger behind.
 
+mod events;
+mod keys;
+
 use std::time::Duration;
 
-use axum::http::HeaderMap;
-use base64::{Engine, engine::general_purpose::STANDARD};
-use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use serde_json::{Value, json};
 
 use crate::harness::{Told, World, told, until};
@@ -260,76 +260,6 @@ async fn a_declined_instrument_leaves_the_order_to_another_one() {
 }
 
 #[tokio::test]
-async fn a_request_id_gives_the_latest_state_and_not_a_frozen_one() {
-    let paypal = PayPal::start().await;
-    let first = paypal.post(ORDERS, Some("k1"), &order("k1")).await.unwrap().json();
-    let id = first["id"].as_str().unwrap();
-    paypal.press(id, "approve", "pending").await;
-    let again = paypal.post(ORDERS, Some("k1"), &order("k1")).await.unwrap();
-    assert_eq!(
-        (again.status, &again.json()["id"], &again.json()["status"]),
-        (200, &first["id"], &json!("APPROVED"))
-    );
-    let captured = paypal.capture(id, "c1").await.unwrap();
-    assert_eq!((captured.status, &first_capture(&captured)["status"]), (201, &json!("PENDING")));
-    until("the end", async || {
-        let again = paypal.capture(id, "c1").await.unwrap();
-        assert_eq!(again.status, 200);
-        first_capture(&again)["status"] == "COMPLETED"
-    })
-    .await;
-    let capture = first_capture(&captured)["id"].as_str().unwrap().to_owned();
-    let refund = paypal.refund(&capture, "r1", Some("5.00")).await;
-    let again = paypal.refund(&capture, "r1", Some("5.00")).await;
-    assert_eq!((refund.status, again.status), (201, 200));
-    assert_eq!(refund.json(), again.json());
-    assert_eq!(paypal.sum("").await, 1499);
-    assert_eq!(paypal.world.answers("c1").await[0], ("201".to_owned(), true));
-}
-
-#[tokio::test]
-async fn a_request_id_is_not_taken_for_something_else_nor_while_it_is_executed() {
-    let paypal = PayPal::start().await;
-    let id = paypal.approved("k1", "balance").await;
-    let mut other = order("k1");
-    other["purchase_units"][0]["amount"]["value"] = json!("20.00");
-    let told = paypal.post(ORDERS, Some("k1"), &other).await.unwrap();
-    assert_eq!((told.status, problem(&told)), (422, "DUPLICATE_REQUEST_ID".to_owned()));
-    let told = paypal.capture(&id, "k1").await.unwrap();
-    assert_eq!(problem(&told), "DUPLICATE_REQUEST_ID", "one id for each call");
-    let script = json!({"match": {"door": "paypal", "operation": "capture_payment"}, "steps": [
-        {"execute": "later", "execute_after_ms": 300, "answer": {"kind": "drop_before_headers"}}]});
-    paypal.world.control("/control/faults", &script).await;
-    assert!(paypal.capture(&id, "c1").await.is_err());
-    let told = paypal.capture(&id, "c1").await.unwrap();
-    assert_eq!((told.status, problem(&told)), (409, "PREVIOUS_REQUEST_IN_PROGRESS".to_owned()));
-    until("the capture", async || paypal.capture(&id, "c1").await.unwrap().status == 200).await;
-    assert_eq!(paypal.world.effects("k1").await.len(), 1);
-    let long = "x".repeat(109);
-    assert_eq!(problem(&paypal.capture(&id, &long).await.unwrap()), "INVALID_STRING_LENGTH");
-}
-
-#[tokio::test]
-async fn a_forgotten_request_id_and_a_missing_one_are_new_requests() {
-    let world = World::with(|it| {
-        it.paypal_order_window = Duration::ZERO;
-        it.paypal_payment_window = Duration::from_secs(60);
-    });
-    let paypal = PayPal::with(world.await).await;
-    let id = paypal.approved("k1", "balance").await;
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    let again = paypal.post(ORDERS, Some("k1"), &order("k1")).await.unwrap().json();
-    assert_ne!(again["id"], json!(id), "made again");
-    let capture = first_capture(&paypal.capture(&id, "c1").await.unwrap());
-    let path = format!("/v2/payments/captures/{}/refund", capture["id"].as_str().unwrap());
-    let body = json!({"amount": {"currency_code": "EUR", "value": "5.00"}});
-    for _ in 0..2 {
-        assert_eq!(paypal.post(&path, None, &body).await.unwrap().status, 201, "given back again");
-    }
-    assert_eq!(paypal.sum("").await, 999);
-}
-
-#[tokio::test]
 async fn refunds_never_exceed_the_capture() {
     let paypal = PayPal::start().await;
     let capture = paypal.captured("k1", "balance").await;
@@ -458,143 +388,6 @@ async fn faults_hit_each_operation_and_the_ledger_tells_what_really_happened() {
     assert_eq!((&logged["door"], &logged["reference"]), (&json!("paypal"), &json!("r1")));
     assert!(logged["body"].as_str().unwrap().contains("custom_id"));
     assert!(logged["request_headers"].as_str().unwrap().contains("paypal-request-id"));
-}
-
-fn pair() -> RsaKeyPair {
-    let pem = include_str!("../../certs/leaf.key.pem");
-    let base64: String = pem.lines().filter(|line| !line.starts_with("-----")).collect();
-    RsaKeyPair::from_pkcs8(&STANDARD.decode(base64).unwrap()).unwrap()
-}
-
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
-    headers.get(name).map_or("", |it| it.to_str().unwrap())
-}
-
-fn genuine((headers, body): &(HeaderMap, String)) -> bool {
-    let message = format!(
-        "{}|{}|WH-PAYONCE|{}",
-        header(headers, "paypal-transmission-id"),
-        header(headers, "paypal-transmission-time"),
-        crc32fast::hash(body.as_bytes())
-    );
-    let signature = STANDARD.decode(header(headers, "paypal-transmission-sig")).unwrap();
-    let pair = pair();
-    let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, pair.public_key());
-    public.verify(message.as_bytes(), &signature).is_ok()
-}
-
-fn event((_, body): &(HeaderMap, String)) -> Value {
-    serde_json::from_str(body).unwrap()
-}
-
-#[tokio::test]
-async fn events_are_signed_with_the_key_of_the_certificate_they_name() {
-    let paypal = PayPal::start().await;
-    let capture = paypal.captured("k1", "balance").await;
-    paypal.refund(&capture, "r1", None).await;
-    until("events", async || paypal.world.paypal_received().len() >= 3).await;
-    let mut kinds = Vec::new();
-    for received in paypal.world.paypal_received() {
-        assert!(genuine(&received));
-        assert_eq!(header(&received.0, "paypal-auth-algo"), "SHA256withRSA");
-        let told = event(&received);
-        assert!(told["id"].as_str().unwrap().starts_with("WH-"));
-        kinds.push(format!(
-            "{} {}",
-            told["event_type"].as_str().unwrap(),
-            told["resource_type"].as_str().unwrap()
-        ));
-        let url = header(&received.0, "paypal-cert-url");
-        assert!(url.ends_with("/v1/notifications/certs/CERT-payonce"));
-        let pem = paypal.world.client.get(url).send().await.unwrap().text().await.unwrap();
-        assert_eq!(pem.matches("BEGIN CERTIFICATE").count(), 2, "the leaf, then who issued it");
-        let leaf: String =
-            pem.lines().skip(1).take_while(|line| !line.starts_with("-----")).collect();
-        let leaf = STANDARD.decode(leaf).unwrap();
-        let public = pair().public_key().as_ref().to_vec();
-        assert!(leaf.windows(public.len()).any(|it| it == public), "it is this key's certificate");
-    }
-    kinds.sort();
-    let wanted = [
-        "CHECKOUT.ORDER.APPROVED checkout-order",
-        "PAYMENT.CAPTURE.COMPLETED capture",
-        "PAYMENT.CAPTURE.REFUNDED refund",
-    ];
-    assert_eq!(kinds, wanted);
-    let listed = paypal.get("/v1/notifications/webhooks-events").await.json();
-    assert_eq!(listed["events"].as_array().unwrap().len(), 3);
-}
-
-#[tokio::test]
-async fn a_signature_is_verified_for_a_merchant_over_the_very_bytes() {
-    let paypal = PayPal::start().await;
-    paypal.captured("k1", "balance").await;
-    until("events", async || paypal.world.paypal_received().len() >= 2).await;
-    let (headers, body) = paypal.world.paypal_received()[0].clone();
-    let question = |event: &str, webhook_id: &str| {
-        let word = |name: &str| json!(header(&headers, name)).to_string();
-        format!(
-            r#"{{"auth_algo":{},"cert_url":{},"transmission_id":{},"transmission_sig":{},"transmission_time":{},"webhook_id":"{webhook_id}","webhook_event": {event}}}"#,
-            word("paypal-auth-algo"),
-            word("paypal-cert-url"),
-            word("paypal-transmission-id"),
-            word("paypal-transmission-sig"),
-            word("paypal-transmission-time"),
-        )
-    };
-    let spaced = body.replacen('{', "{ ", 1);
-    for (event, webhook_id, status) in [
-        (&body, "WH-PAYONCE", "SUCCESS"),
-        (&body, "WH-OTHER", "FAILURE"),
-        (&spaced, "WH-PAYONCE", "FAILURE"),
-    ] {
-        let path = "/v1/notifications/verify-webhook-signature";
-        let request = paypal.world.client.post(paypal.url(path)).bearer_auth(&paypal.token);
-        let told = told_of(request.body(question(event, webhook_id))).await;
-        assert_eq!(told.json()["verification_status"], status, "{webhook_id}");
-    }
-}
-
-#[tokio::test]
-async fn the_control_api_decides_reverses_and_tells_events_by_hand() {
-    let paypal = PayPal::start().await;
-    let world = &paypal.world;
-    let id = paypal.post(ORDERS, Some("k1"), &order("k1")).await.unwrap().json()["id"].clone();
-    let id = id.as_str().unwrap();
-    let turn = format!("/control/payments/{id}");
-    let told = world.control(&turn, &json!({"status": "approved"})).await;
-    assert_eq!((&told["wire"], &told["status"]), (&json!("paypal"), &json!("approved")));
-    assert_eq!(world.effects("k1").await, [], "an approval is no effect");
-    let capture = first_capture(&paypal.capture(id, "c1").await.unwrap())["id"].clone();
-    let path = format!("/v2/payments/captures/{}", capture.as_str().unwrap());
-    world.control(&format!("{turn}/refund"), &json!({"amount_minor": 500})).await;
-    assert_eq!(paypal.get(&path).await.json()["status"], "PARTIALLY_REFUNDED");
-    world.control(&turn, &json!({"status": "reversed"})).await;
-    until("events", async || world.paypal_received().len() >= 4).await;
-    let kinds: Vec<_> =
-        world.paypal_received().iter().map(|it| event(it)["event_type"].clone()).collect();
-    assert!(kinds.contains(&json!("PAYMENT.CAPTURE.REVERSED")), "{kinds:?}");
-    assert_eq!(world.try_control(&turn, &json!({"status": "approved"})).await.status, 400);
-    for kind in ["good", "bad", "none", "old", "other_host"] {
-        let call = json!({"payment": capture, "type": "PAYMENT.CAPTURE.DECLINED", "signature": kind,
-            "event_id": "WH-1", "overrides": {"status": "DECLINED"}});
-        assert_eq!(world.control("/control/webhooks", &call).await["statuses"], json!([200]));
-        let last = world.paypal_received().pop().unwrap();
-        assert_eq!(
-            (&event(&last)["id"], &event(&last)["resource"]["status"]),
-            (&json!("WH-1"), &json!("DECLINED"))
-        );
-        assert_eq!(event(&last)["resource"]["id"], capture);
-        assert_eq!(genuine(&last), !["bad", "none"].contains(&kind), "{kind}");
-        let host = header(&last.0, "paypal-cert-url");
-        assert_eq!(host.starts_with("https://paypal.com.evil.test/"), kind == "other_host");
-    }
-    let call = json!({"status": "succeeded"});
-    let other = paypal.post(ORDERS, Some("k2"), &order("k2")).await.unwrap().json()["id"].clone();
-    world.control(&format!("/control/payments/{}", other.as_str().unwrap()), &call).await;
-    let found = paypal.get(&format!("{ORDERS}/{}", other.as_str().unwrap())).await;
-    assert_eq!(first_capture(&found)["status"], "COMPLETED");
-    assert_eq!(world.effects("k2").await.len(), 1);
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
 //! Stripe's wire: what an official client would send, what it would read, and the one ledger behind.
 
+mod events;
+mod keys;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -7,7 +10,6 @@ use serde_json::{Value, json};
 use crate::harness::{Received, Told, World, told, until};
 
 const KEY: &str = "sk_test_payonce_stripe";
-const SECRET: &str = "whsec_payonce_stripe";
 
 fn url(world: &World, path: &str) -> String {
     format!("http://{}{path}", world.running.as_ref().unwrap().stripe_addr)
@@ -65,11 +67,6 @@ async fn status(world: &World, id: &str) -> Value {
 
 fn event((_, body): &Received) -> Value {
     serde_json::from_str(body).unwrap()
-}
-
-fn genuine((header, body): &Received) -> bool {
-    let time = header.trim_start_matches("t=").split(',').next().unwrap().parse().unwrap();
-    *header == examplepay::sign(SECRET, time, body)
 }
 
 async fn kinds(world: &World, count: usize) -> Vec<String> {
@@ -204,114 +201,6 @@ async fn the_page_decides_and_leads_back_with_the_intent() {
 }
 
 #[tokio::test]
-async fn a_key_gives_the_frozen_first_answer() {
-    let world = World::start().await;
-    for method in ["pm_card_visa", "pm_card_visa_chargeDeclined", "pm_sim_processing"] {
-        let first = pay(&world, method, method).await.unwrap();
-        let id = first.body.split("pi_").nth(1).unwrap()[..32].to_owned();
-        if method == "pm_sim_processing" {
-            until("the end", async || status(&world, &format!("pi_{id}")).await == "succeeded")
-                .await;
-        }
-        let again = pay(&world, method, method).await.unwrap();
-        assert_eq!((first.status, &first.body), (again.status, &again.body), "{method}");
-        assert_eq!((first.replayed, again.replayed), (false, true));
-        assert!(first.request_id.starts_with("req_") && first.request_id != again.request_id);
-    }
-    assert_eq!(world.effects("pm_card_visa").await, charge(1999));
-}
-
-#[tokio::test]
-async fn a_key_is_not_taken_for_other_parameters_or_another_address() {
-    let world = World::start().await;
-    let id = paid(&world, "k1", "pm_card_visa").await;
-    let mut swapped = confirmed("k1", "pm_card_visa");
-    swapped.reverse();
-    let told = post(&world, "/v1/payment_intents", "k1", &swapped).await.unwrap();
-    assert!(told.replayed, "the order of parameters means nothing");
-    let other = pay(&world, "k1", "pm_card_mastercard").await.unwrap();
-    let elsewhere = refund(&world, "k1", &id, "100").await;
-    let mut amount = confirmed("k1", "pm_card_visa");
-    amount[0].1 = "2000";
-    let more = post(&world, "/v1/payment_intents", "k1", &amount).await.unwrap();
-    for told in [other, elsewhere, more] {
-        assert_eq!((told.status, told.replayed), (400, false));
-        assert_eq!(told.json()["error"]["type"], "idempotency_error");
-    }
-    assert_eq!(world.effects("k1").await, charge(1999));
-    // The own wire has keys of its own.
-    assert_eq!(world.pay("k1", "tok_visa").await.unwrap().status, 201);
-}
-
-#[tokio::test]
-async fn a_key_that_is_being_executed_is_in_use() {
-    let world = World::start().await;
-    let script = json!({"match": {"door": "stripe", "operation": "create_payment"}, "steps": [
-        {"execute": "later", "execute_after_ms": 300, "answer": {"kind": "drop_before_headers"}}]});
-    world.control("/control/faults", &script).await;
-    assert!(pay(&world, "k1", "pm_card_visa").await.is_err());
-    let told = pay(&world, "k1", "pm_card_visa").await.unwrap();
-    assert_eq!(told.status, 409);
-    assert_eq!(told.json()["error"]["code"], "idempotency_key_in_use");
-    until("the execution", async || !world.effects("k1").await.is_empty()).await;
-    until("the key", async || pay(&world, "k1", "pm_card_visa").await.unwrap().replayed).await;
-    assert_eq!(world.effects("k1").await, charge(1999));
-}
-
-#[tokio::test]
-async fn what_is_refused_before_the_key_leaves_it_free() {
-    let world = World::start().await;
-    let path = "/v1/payment_intents";
-    let with = |more: &[(&'static str, &'static str)]| {
-        let mut fields = confirmed("k1", "pm_card_visa");
-        for (name, value) in more {
-            fields.retain(|it| it.0 != *name);
-            fields.push((name, value));
-        }
-        fields
-    };
-    for (fields, code, param) in [
-        (with(&[("colour", "red")]), "parameter_unknown", "colour"),
-        (with(&[("amount", "19.99")]), "parameter_invalid_integer", "amount"),
-        (with(&[("amount", "0")]), "parameter_invalid_integer", "amount"),
-        (with(&[("amount", "")]), "parameter_missing", "amount"),
-        (with(&[("amount", "100000000")]), "amount_too_large", "amount"),
-        (with(&[("currency", "kwd"), ("amount", "1999")]), "parameter_invalid_integer", "amount"),
-        (with(&[("currency", "isk"), ("amount", "1999")]), "parameter_invalid_integer", "amount"),
-        (with(&[("payment_method", "pm_none")]), "resource_missing", "payment_method"),
-        (
-            with(&[("payment_method", "4242424242424242")]),
-            "parameter_invalid_string",
-            "payment_method",
-        ),
-        (with(&[("payment_method", "")]), "parameter_missing", "payment_method"),
-        (with(&[("return_url", "shop")]), "url_invalid", "return_url"),
-        (with(&[("capture_method", "manual")]), "parameter_invalid_string", "capture_method"),
-    ] {
-        let told = post(&world, path, "k1", &fields).await.unwrap();
-        let error = told.json()["error"].clone();
-        assert_eq!(
-            (told.status, &error["type"]),
-            (400, &json!("invalid_request_error")),
-            "{fields:?}"
-        );
-        assert_eq!((&error["code"], &error["param"]), (&json!(code), &json!(param)));
-    }
-    let stranger = world.client.post(url(&world, path)).bearer_auth("sk_test_payonce");
-    let stranger = stranger.header("Idempotency-Key", "k1").form(&confirmed("k1", "pm_card_visa"));
-    assert_eq!(told(stranger.send().await.unwrap()).await.unwrap().status, 401);
-    let limited = pay(&world, "k1", "pm_sim_429").await.unwrap();
-    assert_eq!(
-        (limited.status, limited.json()["error"]["code"].as_str()),
-        (429, Some("rate_limit"))
-    );
-    assert_eq!(world.effects("k1").await, []);
-    let told = pay(&world, "k1", "pm_card_visa").await.unwrap();
-    assert_eq!((told.status, told.replayed), (200, false), "{}", told.body);
-    assert!(!world.ask("/control/requests").await.to_string().contains("4242424242424242"));
-}
-
-#[tokio::test]
 async fn amounts_follow_this_wires_decimals_and_the_ledger_the_currencys_own() {
     let world = World::start().await;
     let rows = [
@@ -386,117 +275,6 @@ async fn a_refund_is_pending_first_or_fails_in_the_end() {
     let told = kinds(&world, 10).await;
     for kind in ["refund.created", "refund.updated", "refund.failed", "charge.refunded"] {
         assert!(told.iter().any(|it| it == kind), "{kind} in {told:?}");
-    }
-}
-
-#[tokio::test]
-async fn events_are_signed_and_name_request_and_object() {
-    let world = World::start().await;
-    let told = pay(&world, "k1", "pm_card_visa").await.unwrap();
-    assert_eq!(kinds(&world, 2).await, ["payment_intent.created", "payment_intent.succeeded"]);
-    for received in world.stripe_received() {
-        assert!(genuine(&received));
-        let event = event(&received);
-        assert!(event["id"].as_str().unwrap().starts_with("evt_"));
-        assert_eq!((&event["object"], &event["livemode"]), (&json!("event"), &json!(false)));
-        assert_eq!(event["request"], json!({"id": told.request_id, "idempotency_key": "k1"}));
-        assert_eq!(event["data"]["object"]["id"], told.json()["id"]);
-    }
-    assert_eq!(world.received(), [], "the own wire's receiver hears nothing of it");
-    let listed = get(&world, "/v1/events?type=payment_intent.succeeded").await.json();
-    assert_eq!(listed["data"].as_array().unwrap().len(), 1);
-    assert_eq!(listed["data"][0]["data"]["object"], told.json());
-    let listed =
-        get(&world, "/v1/events?types[]=payment_intent.succeeded&types[]=payment_intent.created")
-            .await;
-    assert_eq!(listed.json()["data"].as_array().unwrap().len(), 2, "{}", listed.body);
-}
-
-#[tokio::test]
-async fn every_turn_of_an_intent_has_its_event() {
-    let rows: [(&str, &[&str]); 4] = [
-        (
-            "pm_card_visa_chargeDeclined",
-            &["payment_intent.created", "payment_intent.payment_failed"],
-        ),
-        (
-            "pm_card_authenticationRequired",
-            &["payment_intent.created", "payment_intent.requires_action"],
-        ),
-        (
-            "pm_sim_processing",
-            &["payment_intent.created", "payment_intent.processing", "payment_intent.succeeded"],
-        ),
-        (
-            "pm_sim_processing_declined",
-            &[
-                "payment_intent.created",
-                "payment_intent.payment_failed",
-                "payment_intent.processing",
-            ],
-        ),
-    ];
-    for (method, wanted) in rows {
-        let world = World::start().await;
-        pay(&world, "k1", method).await.unwrap();
-        assert_eq!(kinds(&world, wanted.len()).await, wanted, "{method}");
-    }
-}
-
-#[tokio::test]
-async fn the_control_api_decides_reverses_refunds_and_tells_events_by_hand() {
-    let world = World::start().await;
-    let held = post(&world, "/v1/payment_intents", "k1", &unconfirmed("k1")).await.unwrap().json();
-    let id = held["id"].as_str().unwrap();
-    let told =
-        world.control(&format!("/control/payments/{id}"), &json!({"status": "succeeded"})).await;
-    assert_eq!((&told["wire"], &told["status"]), (&json!("stripe"), &json!("succeeded")));
-    assert_eq!(status(&world, id).await, "succeeded");
-    world.control(&format!("/control/payments/{id}/refund"), &json!({"amount_minor": 500})).await;
-    assert_eq!(world.effects("k1").await, charge(1999));
-    world.control(&format!("/control/payments/{id}"), &json!({"status": "reversed"})).await;
-    assert_eq!(status(&world, id).await, "succeeded", "the dispute is told apart");
-    let kinds = kinds(&world, 5).await;
-    assert!(kinds.contains(&"charge.dispute.created".to_owned()), "{kinds:?}");
-    assert_eq!(refund(&world, "r1", id, "1").await.json()["error"]["code"], "charge_disputed");
-    for kind in ["bad", "none", "old", "good"] {
-        let call = json!({"payment": id, "type": "payment_intent.payment_failed", "signature": kind,
-            "event_id": "evt_1", "overrides": {"amount": 7}});
-        let told = world.control("/control/webhooks", &call).await;
-        assert_eq!(told["statuses"], json!([200]));
-        let last = world.stripe_received().pop().unwrap();
-        assert_eq!(event(&last)["data"]["object"]["amount"], 7);
-        assert_eq!(last.0.is_empty(), kind == "none");
-        assert_eq!(!last.0.is_empty() && genuine(&last), ["good", "old"].contains(&kind), "{kind}");
-    }
-    let raw = json!({"raw": {"anything": 1}, "door": "stripe"});
-    world.control("/control/webhooks", &raw).await;
-    assert_eq!(world.stripe_received().pop().unwrap().1, r#"{"anything":1}"#);
-    let listed = world.ask("/control/payments?reference=k1").await;
-    assert_eq!(listed["payments"][0]["id"], json!(id));
-    assert_eq!(world.get(&format!("/v1/payments/{id}")).await.status, 404, "not over the own wire");
-}
-
-#[tokio::test]
-async fn an_event_is_wrong_in_the_one_thing_that_was_asked_for() {
-    let world = World::start().await;
-    let rows = [
-        ("amount", "/data/object/amount", json!(2000)),
-        ("currency", "/data/object/currency", json!("xts")),
-        ("reference", "/data/object/metadata/reference", json!("somebody-elses")),
-        ("account", "/account", json!("acct_somebody_else")),
-        ("livemode", "/livemode", json!(true)),
-    ];
-    for (wrong, place, value) in rows {
-        world.script(wrong, json!({"webhook": {"wrong": wrong}})).await;
-        paid(&world, wrong, "pm_card_visa").await;
-        let found = async || {
-            world.stripe_received().iter().any(|it| {
-                let told = event(it);
-                told["type"] == "payment_intent.succeeded" && told.pointer(place) == Some(&value)
-            })
-        };
-        until(wrong, found).await;
     }
 }
 
