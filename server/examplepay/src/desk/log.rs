@@ -104,7 +104,7 @@ impl Desk {
                 "select count(*) from deliveries join events on events.id = event
                  where events.idempotency_key = ? and done_at is null and due_at is not null and tries = 0",
             )
-            .bind(key)
+            .bind(key.unwrap_or_default())
             .fetch_one(&self.provider.db)
             .await;
             if open.is_ok_and(|open| open == 0) {

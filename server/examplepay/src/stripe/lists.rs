@@ -85,6 +85,12 @@ async fn rows(
     Ok(Ok((rows, more)))
 }
 
+/// Whether lookups are to miss this object for a while, so that lists do not show it either.
+fn hidden(provider: &Provider, extra: &Value) -> bool {
+    let reference = extra["metadata"]["reference"].as_str();
+    reference.is_some() && provider.faults.lookup_status(reference) == Some(404)
+}
+
 /// Intents.
 pub async fn intents(provider: &Provider, params: &Params) -> sqlx::Result<Made> {
     let page = match page(params, &["customer"]) {
@@ -97,8 +103,9 @@ pub async fn intents(provider: &Provider, params: &Params) -> sqlx::Result<Made>
         Ok(found) => found,
         Err(made) => return Ok(made),
     };
-    let shown = rows.iter().map(|row| Ok(show::intent(provider, &Payment::try_from(row)?)));
-    let shown: Vec<Value> = shown.collect::<sqlx::Result<_>>()?;
+    let found: Vec<Payment> = rows.iter().map(Payment::try_from).collect::<sqlx::Result<_>>()?;
+    let seen = found.iter().filter(|it| !hidden(provider, &it.extra));
+    let shown: Vec<Value> = seen.map(|it| show::intent(provider, it)).collect();
     Ok(show::list("/v1/payment_intents", &shown, more))
 }
 
@@ -119,6 +126,9 @@ pub async fn refunds(provider: &Provider, params: &Params) -> sqlx::Result<Made>
     let mut shown = Vec::with_capacity(rows.len());
     for row in &rows {
         let refund = Refund::try_from(row)?;
+        if hidden(provider, &refund.extra) {
+            continue;
+        }
         let paid = record::payment(&mut db, &refund.payment).await?;
         shown.push(show::refund(&refund, paid.as_ref().and_then(|it| it.charge.as_deref())));
     }

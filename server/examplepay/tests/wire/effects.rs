@@ -5,6 +5,27 @@ use serde_json::{Value, json};
 use crate::harness::{World, until};
 
 #[tokio::test]
+async fn a_database_of_an_earlier_version_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("earlier.db");
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&file).create_if_missing(true);
+    let earlier = sqlx::SqlitePool::connect_with(options).await.unwrap();
+    let tables = "create table payments (
+            id text primary key, reference text not null, amount_minor integer not null, currency text not null,
+            status text not null, decline_code text, token text not null, return_url text not null,
+            idempotency_key text not null, request_id text not null, action_expires_at integer,
+            hosted integer not null default 0, due_at integer, due_status text,
+            created_at integer not null, updated_at integer not null) strict;
+        insert into payments values ('pay_old', 'old', 700, 'EUR', 'succeeded', null, 'tok_visa',
+            'https://shop.test', 'k', 'req_1', null, 0, null, null, 1, 1);";
+    sqlx::raw_sql(tables).execute(&earlier).await.unwrap();
+    earlier.close().await;
+    let world = World::with(|it| it.database = file).await;
+    assert_eq!(world.get("/v1/payments/pay_old").await.json()["amount_minor"], 700);
+    assert_eq!(world.refund("r1", "pay_old", 700).await.status, 201);
+}
+
+#[tokio::test]
 async fn refunds_at_once_never_exceed_the_payment() {
     let world = World::start().await;
     let id = world.paid("k1", "tok_visa").await;

@@ -338,6 +338,10 @@ async fn lists_are_newest_first_and_come_in_pages() {
         let told = get(&world, &format!("/v1/payment_intents{path}")).await;
         assert!((400..=404).contains(&told.status), "{path}");
     }
+    let one = json!({"not_found_for_ms": 60_000, "reference": "k4"});
+    world.control("/control/lookups", &one).await;
+    let found = get(&world, "/v1/payment_intents?limit=3").await.json();
+    assert_eq!(references(&found), ["k3", "k2"], "lists miss what lookups are to miss");
     world.control("/control/lookups", &json!({"not_found_for_ms": 60_000})).await;
     let told = get(&world, "/v1/payment_intents").await.json();
     assert_eq!((&told["object"], &told["data"]), (&json!("list"), &json!([])));
