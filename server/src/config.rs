@@ -3,10 +3,11 @@
 mod providers;
 mod values;
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Parser;
 use payments::Settings;
+use secrecy::{ExposeSecret, SecretString};
 
 use self::providers::{ExamplePayFlags, PartnerFlags, PayPalFlags, StripeFlags};
 
@@ -38,12 +39,21 @@ pub struct Flags {
     /// Multiplies every wait of the engine: 0.05 is twenty times faster. For tests and demos.
     #[arg(long, env = "PAYONCE_TIME_SCALE", default_value = "1")]
     pub time_scale: String,
+    /// How often each provider's list is compared with ours, in seconds.
+    #[arg(long, env = "PAYONCE_SWEEP_SECONDS", default_value = "86400")]
+    pub sweep_seconds: String,
     /// Payments one session may post in a minute.
     #[arg(long, env = "PAYONCE_PAY_RATE_PER_MINUTE", default_value = "60")]
     pub pay_rate_per_minute: String,
     /// Where the numbers of /metrics are given out; by default on the shop's own port, to this machine.
     #[arg(long, env = "PAYONCE_METRICS_ADDR")]
     pub metrics_addr: Option<String>,
+    /// The token of the shop's own people, for /api; without it there is no /api.
+    #[arg(long, env = "PAYONCE_OPERATOR_TOKEN", default_value = "", hide_env_values = true)]
+    pub operator_token: SecretString,
+    /// A file that holds the token instead.
+    #[arg(long, env = "PAYONCE_OPERATOR_TOKEN_FILE")]
+    pub operator_token_file: Option<PathBuf>,
     /// What is logged: error, warn, info, debug, or a filter such as info,payments=debug.
     #[arg(long, env = "PAYONCE_LOG", default_value = "info")]
     pub log: String,
@@ -72,6 +82,8 @@ pub struct Config {
     pub pay_rate_per_minute: u32,
     /// Where the numbers of /metrics are given out, if not on the shop's own port.
     pub metrics_addr: Option<SocketAddr>,
+    /// The token of the shop's own people.
+    pub operator_token: Option<SecretString>,
     /// Where the assets are.
     pub site_root: String,
 }
@@ -114,6 +126,7 @@ pub fn check(flags: &Flags) -> Result<Config, Vec<String>> {
         );
     }
     wrong.take(values::database(&flags.database));
+    let sweep = wrong.take(values::count("PAYONCE_SWEEP_SECONDS", &flags.sweep_seconds));
     let rate = values::count("PAYONCE_PAY_RATE_PER_MINUTE", &flags.pay_rate_per_minute);
     let pay_rate_per_minute = wrong.take(rate);
     let time_scale = wrong.take(values::scale(&flags.time_scale));
@@ -121,6 +134,7 @@ pub fn check(flags: &Flags) -> Result<Config, Vec<String>> {
     let Flags { examplepay, stripe, paypal, partners, .. } = flags;
     let providers = providers::read(examplepay, stripe, paypal, partners, scale, &mut wrong);
     logging(flags, &mut wrong);
+    let operator_token = wrong.take(operator_token(flags)).flatten();
     match (addr, public_url, metrics_addr, pay_rate_per_minute, time_scale) {
         (
             Some(addr),
@@ -134,11 +148,13 @@ pub fn check(flags: &Flags) -> Result<Config, Vec<String>> {
                 database: flags.database.clone(),
                 public_url: public_url.clone().unwrap_or_default(),
                 time_scale,
+                sweep_every: Duration::from_secs(u64::from(sweep.unwrap_or(u32::MAX))),
                 providers,
             },
             public_url,
             pay_rate_per_minute,
             metrics_addr,
+            operator_token,
             site_root: flags.site_root.display().to_string(),
         }),
         _ => Err(wrong.0),
@@ -162,6 +178,18 @@ fn public_url(flags: &Flags, addr: Option<SocketAddr>) -> Result<Option<String>,
         ));
     }
     Ok(Some(url))
+}
+
+/// A token that nobody guesses.
+fn operator_token(flags: &Flags) -> Result<Option<SecretString>, String> {
+    let name = "PAYONCE_OPERATOR_TOKEN";
+    let token = values::secret(name, &flags.operator_token, flags.operator_token_file.as_ref())?;
+    match token {
+        Some(token) if token.expose_secret().len() < 16 => Err(format!(
+            "{name} is shorter than 16 characters: give a longer one, such as `openssl rand -hex 24` prints"
+        )),
+        other => Ok(other),
+    }
 }
 
 fn logging(flags: &Flags, wrong: &mut Wrong) {

@@ -1,6 +1,7 @@
 //! The route table, what all routes share, and the start and stop of it all.
 
 mod answer;
+mod api;
 mod assets;
 mod body;
 mod cart;
@@ -27,6 +28,7 @@ use axum::{
 use leptos::config::LeptosOptions;
 use metrics_exporter_prometheus::PrometheusHandle;
 use payments::{Payments, provider::Access};
+use secrecy::SecretString;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::csrf::CsrfLayer;
 
@@ -45,6 +47,7 @@ pub struct Shop {
     streams: Arc<Streams>,
     stop: CancellationToken,
     metrics: Option<PrometheusHandle>,
+    operator_token: Option<SecretString>,
 }
 
 /// A shop that is listening.
@@ -125,6 +128,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         streams: Arc::default(),
         stop: stop.clone(),
         metrics,
+        operator_token: config.operator_token,
     };
     let tasks = TaskTracker::new();
     tasks.spawn(keep_up(shop.metrics.clone(), stop.clone()));
@@ -177,6 +181,8 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
     let mut machines = Router::new()
         .route("/webhooks/{provider}", post(webhook::take))
         .layer(from_fn(body::webhook))
+        .route("/api/orders/{reference}", get(api::order))
+        .route("/api/orders/{reference}/refunds", post(api::refund))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready));
     if own_metrics {

@@ -69,6 +69,8 @@ pub struct Timing {
     pub cancel_grace: Duration,
     /// How long a provider's circuit stays open.
     pub circuit_open: Duration,
+    /// How often each provider's list is compared with ours.
+    pub sweep: Duration,
     /// After how long an unknown outcome is told to a person, who need not act yet.
     pub unknown_alert: Duration,
 }
@@ -92,6 +94,7 @@ impl Default for Timing {
             order_expiry: seconds(3600),
             cancel_grace: seconds(1800),
             circuit_open: seconds(30),
+            sweep: seconds(24 * 3600),
             unknown_alert: seconds(600),
         }
     }
@@ -116,6 +119,7 @@ impl Timing {
             order_expiry: scale(self.order_expiry),
             cancel_grace: scale(self.cancel_grace),
             circuit_open: scale(self.circuit_open),
+            sweep: scale(self.sweep),
             unknown_alert: scale(self.unknown_alert),
         }
     }

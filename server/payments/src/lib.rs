@@ -17,15 +17,17 @@ mod read;
 mod refunds;
 mod shop;
 pub mod store;
+mod sweep;
 mod worker;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use domain::{
     catalogue::Sku,
-    id::{CheckoutId, CustomerId},
-    money::Currency,
-    operation::{Kind, State},
+    id::{CheckoutId, CustomerId, OperationId},
+    money::{Currency, Money},
+    operation::{Kind, ReviewReason, State},
+    order::OrderState,
     schedule::{Timestamp, Timing},
     view::{CartView, CheckoutView, OrderSummary},
 };
@@ -60,6 +62,8 @@ pub struct Settings {
     pub public_url: String,
     /// Multiplies every wait: 0.05 is twenty times faster. For tests and demos.
     pub time_scale: f64,
+    /// How often each provider's list is compared with ours.
+    pub sweep_every: std::time::Duration,
     /// Everyone who can be asked for something; the first one is the usual way to pay.
     pub providers: Vec<Access>,
 }
@@ -216,6 +220,42 @@ pub struct TransitionView {
     pub at: Timestamp,
 }
 
+/// An order and its operations, for the shop's own people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OrderRecord {
+    /// Where the order stands.
+    pub state: OrderState,
+    /// What it costs.
+    pub amount: Money,
+    /// What may still be given back.
+    pub refundable: Money,
+    /// Its operations, oldest first.
+    pub operations: Vec<OperationRecord>,
+}
+
+/// One operation of an order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OperationRecord {
+    /// Our id.
+    pub id: OperationId,
+    /// What it is for.
+    pub kind: String,
+    /// Its number among its kind.
+    pub attempt: u32,
+    /// With whom.
+    pub provider: String,
+    /// The provider's id.
+    pub provider_id: Option<String>,
+    /// Where it stands.
+    pub state: State,
+    /// Since when.
+    pub since: Timestamp,
+    /// How much.
+    pub amount: Money,
+    /// Why a person looks at it.
+    pub review_reason: Option<ReviewReason>,
+}
+
 /// A way to pay that a shop offers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WayToPay {
@@ -247,6 +287,7 @@ impl Payments {
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
         let lock = lock(&settings.database)?;
         let timing = Timing::default().scaled(permille(settings.time_scale));
+        let timing = Timing { sweep: settings.sweep_every, ..timing };
         let store = SqliteStore::open(&settings.database).await?;
         let providers = settings.providers.into_iter().map(provider::make);
         let providers: Vec<Arc<dyn Provider>> = providers.collect::<Result<_, _>>()?;
@@ -384,6 +425,14 @@ impl Payments {
         let engine = Arc::clone(&self.inner.engine);
         let task = self.inner.tasks.spawn(async move { refunds::request(&engine, &wish).await });
         task.await.unwrap_or(Err(Error::Busy))
+    }
+
+    /// What is on record about an order, for the shop's own people.
+    ///
+    /// # Errors
+    /// The database did not answer.
+    pub async fn record(&self, reference: &str) -> Result<Option<OrderRecord>, Error> {
+        read::record(self.engine(), reference).await
     }
 
     /// Somebody opened the status page or came back from the provider: a hint, it decides nothing.

@@ -11,9 +11,9 @@ use domain::{
 };
 
 use crate::{
-    Error, TransitionView, clock,
+    Error, OperationRecord, OrderRecord, TransitionView, clock,
     engine::{Engine, goods_available, unsettled, waits},
-    shop,
+    refunds, shop,
     store::{Cart, Operation, Order, OrderLine, Work},
 };
 
@@ -222,4 +222,33 @@ pub async fn history(
             at: row.at,
         })
         .collect())
+}
+
+/// What is on record about an order.
+pub async fn record(engine: &Engine, reference: &str) -> Result<Option<OrderRecord>, Error> {
+    let mut work = engine.store.read().await?;
+    let Some(order) = work.order_of_reference(reference).await? else { return Ok(None) };
+    let operations = work.operations_of(order.id).await?;
+    let left = operations.iter().filter_map(|it| refunds::left(it, &operations));
+    let refundable = left.filter(|left| left.currency == order.amount.currency);
+    let refundable = refundable.map(|left| left.minor).sum();
+    Ok(Some(OrderRecord {
+        state: order.state,
+        amount: order.amount,
+        refundable: Money::new(refundable, order.amount.currency),
+        operations: operations
+            .into_iter()
+            .map(|it| OperationRecord {
+                id: it.id,
+                kind: it.kind.as_str().to_owned(),
+                attempt: it.attempt,
+                provider: it.provider,
+                provider_id: it.provider_operation_id,
+                state: it.state,
+                since: it.entered_at,
+                amount: it.amount,
+                review_reason: it.review_reason,
+            })
+            .collect(),
+    }))
 }

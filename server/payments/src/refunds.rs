@@ -54,7 +54,8 @@ pub struct RefundOutcome {
 /// What was taken by a payment and what of it is still to give: succeeded, unknown and external
 /// refunds all count.
 pub fn left(payment: &Operation, operations: &[Operation]) -> Option<Money> {
-    let taken = payment.effect.filter(|_| payment.state == State::Succeeded)?;
+    let paid = payment.kind == Kind::PAYMENT && payment.state == State::Succeeded;
+    let taken = payment.effect.filter(|_| paid)?;
     let gone = operations
         .iter()
         .filter(|it| it.refunds == Some(payment.id))

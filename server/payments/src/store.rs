@@ -418,6 +418,21 @@ pub trait Work: Send {
     /// Makes events that were about nothing known due again: a provider id was stored.
     async fn wake_unmatched(&mut self, provider: &str, now: Timestamp) -> Result<(), StoreError>;
 
+    /// When a provider's list was compared last, and up to when it was read.
+    async fn last_sweep(
+        &mut self,
+        provider: &str,
+    ) -> Result<Option<(Timestamp, Timestamp)>, StoreError>;
+    /// It was compared now, and read up to now.
+    async fn note_sweep(&mut self, provider: &str, now: Timestamp) -> Result<(), StoreError>;
+    /// What succeeded with this provider and was opened between these times.
+    async fn succeeded_since(
+        &mut self,
+        provider: &str,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<Operation>, StoreError>;
+
     /// What contradicts the record.
     async fn insert_anomaly(
         &mut self,

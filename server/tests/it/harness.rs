@@ -12,6 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 use sqlx::{Row, SqlitePool, sqlite::SqliteConnectOptions};
+use uuid::Uuid;
 
 /// How long any condition is waited for.
 pub const BOUND: Duration = Duration::from_secs(30);
@@ -429,6 +430,34 @@ impl World {
                 (it["kind"].as_str().unwrap().to_owned(), it["amount_minor"].as_i64().unwrap())
             })
             .collect()
+    }
+
+    /// Somebody pays at the provider with our key, and no order of ours asked for it.
+    pub async fn pay_behind_our_back(&self, card: &str) {
+        let reference = Uuid::new_v4().to_string();
+        let request = match card.strip_prefix("stripe:") {
+            Some(card) => {
+                let url = format!("{}/v1/payment_intents", self.doors.stripe);
+                self.http.post(url).bearer_auth("sk_test_payonce_stripe").form(&[
+                    ("amount", "777"),
+                    ("currency", "eur"),
+                    ("confirm", "true"),
+                    ("payment_method", card),
+                    ("payment_method_types[0]", "card"),
+                ])
+            }
+            None => {
+                let url = format!("{}/v1/payments", self.doors.own);
+                let body = json!({
+                    "reference": reference, "amount_minor": 777, "currency": "EUR",
+                    "payment_token": card, "return_url": "http://127.0.0.1/",
+                });
+                self.http.post(url).bearer_auth("sk_test_payonce").json(&body)
+            }
+        };
+        let answer = request.header("Idempotency-Key", reference).send().await.unwrap();
+        let (status, text) = (answer.status(), answer.text().await.unwrap());
+        assert!(status.is_success(), "{text}");
     }
 
     /// The requests with a body that the provider received for one checkout.

@@ -10,5 +10,7 @@ mod attacks;
 mod cases;
 mod crash;
 mod harness;
+mod partners;
+mod refunds;
 mod stock;
 mod wires;

@@ -19,7 +19,8 @@ use serde::Deserialize;
 use crate::crash;
 
 use super::{
-    Answer, Call, EncodeError, Encoded, Event, Intent, Provider, Question, Transport, WebhookError,
+    Answer, Call, EncodeError, Encoded, Event, Intent, Listed, ListedKind, Listing, Provider,
+    Question, Transport, WebhookError,
     wire::{self, ClientError, Reply},
 };
 
@@ -99,6 +100,8 @@ struct Object {
     account: String,
     livemode: bool,
     reference: String,
+    /// The payment of a refund.
+    payment: Option<String>,
     amount_minor: i64,
     currency: String,
     status: String,
@@ -145,6 +148,19 @@ struct EventRequest {
 #[derive(Deserialize)]
 struct EventData {
     object: Object,
+}
+
+/// An object as the daily comparison needs it.
+fn listed(object: &Object, kind: ListedKind) -> Option<Listed> {
+    let (Verdict::Definitive(outcome, found), _) = judge(object) else { return None };
+    Some(Listed {
+        kind,
+        provider_id: object.id.clone(),
+        reference: Some(object.reference.clone()),
+        parent: object.payment.clone(),
+        outcome,
+        amount: found.amount?,
+    })
 }
 
 /// What an object says, and what of it no list of ours knows.
@@ -291,6 +307,8 @@ fn parse_event(body: &[u8]) -> Result<Event, WebhookError> {
     let object = event.data.object;
     let expected = format!("{}.{}", object.object, object.status);
     let verdict = if event.kind == expected { judge(&object).0 } else { Verdict::Indeterminate };
+    let made_elsewhere =
+        (object.object == "refund").then(|| listed(&object, ListedKind::GivenBack)).flatten();
     Ok(Event {
         id: event.id,
         kind: event.kind.chars().take(80).collect(),
@@ -299,7 +317,7 @@ fn parse_event(body: &[u8]) -> Result<Event, WebhookError> {
         key: event.request.and_then(|request| request.idempotency_key),
         provider_id: Some(object.id),
         effect_id: None,
-        made_elsewhere: None,
+        made_elsewhere,
         verdict,
         live: event.livemode,
     })
@@ -429,6 +447,26 @@ impl Provider for ExamplePay {
             Ok(reply) => answered(&reply, decode_lookup(&reply)),
             Err(transport) => wire::unanswered(transport, true),
         }
+    }
+
+    async fn list(&self, since: Timestamp) -> Listing {
+        let mut all = Vec::new();
+        for (objects, kind) in [("payments", ListedKind::Taken), ("refunds", ListedKind::GivenBack)]
+        {
+            let request = self
+                .client
+                .get(self.url(&format!("/v1/{objects}")))
+                .query(&[("created_after", since.0.to_string())]);
+            let time = self.settings.response_timeout;
+            let reply = wire::exchange(self.authorized(request), time).await;
+            let list = reply
+                .ok()
+                .filter(|reply| reply.status.is_success())
+                .and_then(|reply| serde_json::from_slice::<List>(&reply.body).ok());
+            let Some(list) = list else { return Listing::Unanswered };
+            all.extend(list.data.iter().filter_map(|object| listed(object, kind)));
+        }
+        Listing::All(all)
     }
 
     fn test_tokens(&self) -> &'static [&'static str] {

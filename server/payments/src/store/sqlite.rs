@@ -384,6 +384,26 @@ impl Work for SqliteWork {
         inbox::wake_unmatched(&mut self.tx, provider, now).await
     }
 
+    async fn last_sweep(
+        &mut self,
+        provider: &str,
+    ) -> Result<Option<(Timestamp, Timestamp)>, StoreError> {
+        operations::last_sweep(&mut self.tx, provider).await
+    }
+
+    async fn note_sweep(&mut self, provider: &str, now: Timestamp) -> Result<(), StoreError> {
+        operations::note_sweep(&mut self.tx, provider, now).await
+    }
+
+    async fn succeeded_since(
+        &mut self,
+        provider: &str,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<Operation>, StoreError> {
+        operations::succeeded_since(&mut self.tx, provider, since, until).await
+    }
+
     async fn insert_anomaly(
         &mut self,
         operation: Option<OperationId>,

@@ -1,6 +1,9 @@
 //! What the worker looks after between operations: parked events, unpaid orders, alarms, the clock.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use domain::{
     order::{OrderNews, decide_order},
@@ -12,6 +15,7 @@ use crate::{
     engine::{Engine, order_transition},
     inbox,
     store::{Goods, Work},
+    sweep,
 };
 
 /// A jump of the wall clock beyond this is told to a person.
@@ -20,6 +24,7 @@ const CLOCK_JUMP: Duration = Duration::from_secs(300);
 /// When each sweep ran last.
 pub struct Sweeps {
     started: (Instant, Timestamp),
+    comparing: Arc<tokio::sync::Mutex<()>>,
     quick: Option<Instant>,
     slow: Option<Instant>,
 }
@@ -27,20 +32,35 @@ pub struct Sweeps {
 impl Sweeps {
     /// None has run yet.
     pub fn new() -> Self {
-        Self { started: (Instant::now(), clock::wall()), quick: None, slow: None }
+        Self {
+            started: (Instant::now(), clock::wall()),
+            comparing: Arc::default(),
+            quick: None,
+            slow: None,
+        }
     }
 
     /// Runs what is due. Trouble is logged and comes again with the next run.
-    pub async fn run(&mut self, engine: &Engine) {
+    pub async fn run(&mut self, engine: &Arc<Engine>) {
         if due(&mut self.quick, Duration::from_millis(500)) {
             note("parked events", inbox::retry_parked(engine).await);
             note("alarms", alarms(engine).await);
             note("unpaid orders", expire(engine).await);
             note("the clock", self.watch_clock(engine).await);
         }
-        if due(&mut self.slow, Duration::from_secs(30)) {
+        if due(&mut self.slow, engine.timing.sweep.min(Duration::from_secs(30))) {
             note("stored bodies", erase(engine).await);
+            self.compare(engine);
         }
+    }
+
+    /// The daily comparison asks providers, which may take long: it runs beside the worker.
+    fn compare(&self, engine: &Arc<Engine>) {
+        let (engine, running) = (Arc::clone(engine), Arc::clone(&self.comparing));
+        tokio::spawn(async move {
+            let Ok(_alone) = running.try_lock() else { return };
+            note("the comparison with the providers", sweep::run(&engine).await);
+        });
     }
 
     /// Wall clock and monotonic clock should have gone equally far, and not be behind what is stored.

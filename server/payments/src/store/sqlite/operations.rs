@@ -412,3 +412,44 @@ pub async fn transitions(
         })
         .collect()
 }
+
+pub async fn last_sweep(
+    db: &mut Db,
+    provider: &str,
+) -> Result<Option<(Timestamp, Timestamp)>, StoreError> {
+    let row = sqlx::query("select swept_at, listed_until from sweeps where provider = ?")
+        .bind(provider)
+        .fetch_optional(db)
+        .await?;
+    row.map(|row| Ok((time(&row, "swept_at")?, time(&row, "listed_until")?))).transpose()
+}
+
+pub async fn note_sweep(db: &mut Db, provider: &str, now: Timestamp) -> Result<(), StoreError> {
+    sqlx::query(
+        "insert into sweeps (provider, swept_at, listed_until) values (?1, ?2, ?2)
+         on conflict (provider) do update set swept_at = ?2, listed_until = ?2",
+    )
+    .bind(provider)
+    .bind(now.0)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+pub async fn succeeded_since(
+    db: &mut Db,
+    provider: &str,
+    since: Timestamp,
+    until: Timestamp,
+) -> Result<Vec<Operation>, StoreError> {
+    let rows = sqlx::query(
+        "select * from operations where provider = ? and state = 'succeeded'
+           and created_at > ? and created_at < ? and provider_operation_id is not null",
+    )
+    .bind(provider)
+    .bind(since.0)
+    .bind(until.0)
+    .fetch_all(db)
+    .await?;
+    rows.iter().map(rows::operation).collect()
+}

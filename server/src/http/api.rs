@@ -1,0 +1,165 @@
+//! What the shop's own people may ask and do, as JSON with a bearer token.
+//!
+//! Off without `PAYONCE_OPERATOR_TOKEN`. Whoever holds the token may give money back, and may never
+//! charge.
+
+use axum::{
+    Json,
+    extract::{Path, State, rejection::JsonRejection},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use domain::money::Currency;
+use payments::{Error, RefundRequest};
+use secrecy::ExposeSecret;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use subtle::ConstantTimeEq;
+use uuid::Uuid;
+
+use super::Shop;
+
+/// A refund that is asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefundBody {
+    /// Made once by whoever asks; the same id is the same refund, however often it is sent.
+    refund_request_id: Uuid,
+    /// How much, in the smallest unit of the currency.
+    amount_minor: i64,
+    currency: String,
+    /// Why: for the audit.
+    reason: String,
+}
+
+fn problem(status: StatusCode, code: &str, detail: &str) -> Response {
+    let body =
+        json!({"type": "about:blank", "status": status.as_u16(), "code": code, "detail": detail});
+    let kind = [(header::CONTENT_TYPE, "application/problem+json")];
+    (status, kind, body.to_string()).into_response()
+}
+
+/// Whether the token is the operator's; without a token set there is no such address.
+fn admit(shop: &Shop, headers: &HeaderMap) -> Result<(), Response> {
+    let Some(token) = &shop.operator_token else {
+        return Err(problem(StatusCode::NOT_FOUND, "NOT_FOUND", "there is no such address"));
+    };
+    let given = headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok());
+    let given = given.and_then(|it| it.strip_prefix("Bearer ")).unwrap_or_default();
+    if bool::from(given.as_bytes().ct_eq(token.expose_secret().as_bytes())) {
+        Ok(())
+    } else {
+        let detail = "give the operator's token: Authorization: Bearer <token>";
+        Err(problem(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", detail))
+    }
+}
+
+fn refused(reason: &Error) -> Response {
+    match reason {
+        Error::NotFound => problem(StatusCode::NOT_FOUND, "NOT_FOUND", "there is no such order"),
+        Error::Conflict => problem(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "IDEMPOTENCY_CONFLICT",
+            "this refund_request_id was used for another refund; nothing was done",
+        ),
+        Error::Invalid(why) => problem(StatusCode::UNPROCESSABLE_ENTITY, "INVALID", why),
+        Error::Busy => problem(StatusCode::SERVICE_UNAVAILABLE, "BUSY", "the shop is stopping"),
+        Error::CartChanged
+        | Error::EmptyCart
+        | Error::OutOfStock(_)
+        | Error::Stale
+        | Error::Overflow
+        | Error::Signature
+        | Error::UnknownProvider
+        | Error::WebhooksOff
+        | Error::MalformedEvent
+        | Error::Encode(_)
+        | Error::Internal(_)
+        | Error::Store(_) => {
+            tracing::error!(reason = reason as &dyn std::error::Error, "a refund was not recorded");
+            let detail = "it was not recorded; ask again with the same refund_request_id";
+            problem(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", detail)
+        }
+    }
+}
+
+/// `POST /api/orders/{reference}/refunds`: 202 once it is committed, never after the provider.
+pub async fn refund(
+    State(shop): State<Shop>,
+    Path(order): Path<String>,
+    headers: HeaderMap,
+    body: Result<Json<RefundBody>, JsonRejection>,
+) -> Response {
+    if let Err(refusal) = admit(&shop, &headers) {
+        return refusal;
+    }
+    let body = match body {
+        Ok(Json(body)) => body,
+        Err(reason) => {
+            return problem(StatusCode::BAD_REQUEST, "INVALID", &reason.body_text());
+        }
+    };
+    let Ok(currency) = Currency::from_code(&body.currency) else {
+        let detail = "currency must be an ISO 4217 code";
+        return problem(StatusCode::BAD_REQUEST, "INVALID", detail);
+    };
+    let reason = body.reason.trim();
+    if reason.is_empty() || reason.len() > 500 {
+        return problem(StatusCode::BAD_REQUEST, "INVALID", "a reason has 1 to 500 characters");
+    }
+    let wish = RefundRequest {
+        refund_request_id: body.refund_request_id,
+        order,
+        amount_minor: body.amount_minor,
+        currency,
+        who: "operator".to_owned(),
+        reason: reason.to_owned(),
+    };
+    match shop.payments.refund(wish).await {
+        Ok(done) => {
+            let body = json!({
+                "operation": done.operation.to_string(), "state": done.state.as_str(),
+                "amount_minor": done.amount.minor, "currency": done.amount.currency.code(),
+                "repeated": done.repeated,
+            });
+            (StatusCode::ACCEPTED, Json(body)).into_response()
+        }
+        Err(reason) => refused(&reason),
+    }
+}
+
+/// `GET /api/orders/{reference}`: where the order and each of its operations stands.
+pub async fn order(
+    State(shop): State<Shop>,
+    Path(reference): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    if let Err(refusal) = admit(&shop, &headers) {
+        return refusal;
+    }
+    match shop.payments.record(&reference).await {
+        Ok(Some(record)) => {
+            let operations: Vec<Value> = record
+                .operations
+                .iter()
+                .map(|it| {
+                    json!({
+                        "operation": it.id.to_string(), "kind": it.kind, "attempt": it.attempt,
+                        "provider": it.provider, "provider_operation_id": it.provider_id,
+                        "state": it.state.as_str(), "amount_minor": it.amount.minor,
+                        "currency": it.amount.currency.code(), "since_ms": it.since.0,
+                        "review_reason": it.review_reason.map(|why| why.as_str()),
+                    })
+                })
+                .collect();
+            let body = json!({
+                "order": reference, "state": record.state.as_str(),
+                "amount_minor": record.amount.minor, "currency": record.amount.currency.code(),
+                "refundable_minor": record.refundable.minor, "operations": operations,
+            });
+            Json(body).into_response()
+        }
+        Ok(None) => refused(&Error::NotFound),
+        Err(reason) => refused(&reason),
+    }
+}
