@@ -26,6 +26,7 @@ use sqlx::{
     SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions},
 };
+use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use crate::webhooks::sign;
@@ -245,14 +246,10 @@ impl Running {
 pub async fn start(settings: Settings) -> Result<Running, StartError> {
     let _already = rustls::crypto::ring::default_provider().install_default();
     let db = open(&settings).await?;
-    let listener = serve::listen(settings.addr, "EXAMPLEPAY_ADDR").await?;
-    let addr = serve::local(&listener, settings.addr);
-    let stripe_wanted = settings.beside(settings.stripe_addr, 2);
-    let stripe = serve::listen(stripe_wanted, "EXAMPLEPAY_STRIPE_ADDR").await?;
-    let stripe_addr = serve::local(&stripe, stripe_wanted);
-    let paypal_wanted = settings.beside(settings.paypal_addr, 3);
-    let paypal = serve::listen(paypal_wanted, "EXAMPLEPAY_PAYPAL_ADDR").await?;
-    let paypal_addr = serve::local(&paypal, paypal_wanted);
+    let own = listen(&settings, Wire::ExamplePay).await?;
+    let stripe = listen(&settings, Wire::Stripe).await?;
+    let paypal = listen(&settings, Wire::PayPal).await?;
+    let (addr, stripe_addr, paypal_addr) = (own.1, stripe.1, paypal.1);
     let control = match settings.control_addr {
         Some(at) => Some(serve::listen(at, "EXAMPLEPAY_CONTROL_ADDR").await?),
         None => None,
@@ -263,52 +260,29 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         .map(|(listener, at)| serve::local(listener, at));
     let partners = partners::listen(&settings).await?;
     let partners_addr = partners.as_ref().map(|(_, addr)| *addr);
-    let client = reqwest::Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .no_proxy()
-        .timeout(Duration::from_secs(10))
-        .build()?;
-    let public_url = settings.public_url.clone().unwrap_or_else(|| format!("http://{addr}"));
-    let stripe_url =
-        settings.stripe_public_url.clone().unwrap_or_else(|| format!("http://{stripe_addr}"));
-    let paypal_url =
-        settings.paypal_public_url.clone().unwrap_or_else(|| format!("http://{paypal_addr}"));
+    let seen = |url: &Option<String>, at| url.clone().unwrap_or_else(|| format!("http://{at}"));
     let provider = Arc::new(Provider {
-        settings,
-        public_url,
-        stripe_url,
-        paypal_url,
+        public_url: seen(&settings.public_url, addr),
+        stripe_url: seen(&settings.stripe_public_url, stripe_addr),
+        paypal_url: seen(&settings.paypal_public_url, paypal_addr),
         paypal_tokens: paypal::token::Tokens::default(),
+        settings,
         db,
         faults: Faults::default(),
         doors: Doors::default(),
         event_switch: EventSwitch::default(),
-        client,
+        client: client()?,
         wake: tokio::sync::Notify::new(),
     });
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-    tasks.spawn(serve::api(
-        listener,
-        addr,
-        api::router(Arc::clone(&provider)),
-        Entrance { provider: Arc::clone(&provider), wire: Wire::ExamplePay },
-        stop.clone(),
-    ));
-    tasks.spawn(serve::api(
-        stripe,
-        stripe_addr,
-        stripe::router(Arc::clone(&provider)),
-        Entrance { provider: Arc::clone(&provider), wire: Wire::Stripe },
-        stop.clone(),
-    ));
-    tasks.spawn(serve::api(
-        paypal,
-        paypal_addr,
-        paypal::router(Arc::clone(&provider)),
-        Entrance { provider: Arc::clone(&provider), wire: Wire::PayPal },
-        stop.clone(),
-    ));
+    for (wire, (listener, at), router) in [
+        (Wire::ExamplePay, own, api::router(Arc::clone(&provider))),
+        (Wire::Stripe, stripe, stripe::router(Arc::clone(&provider))),
+        (Wire::PayPal, paypal, paypal::router(Arc::clone(&provider))),
+    ] {
+        let entrance = Entrance { provider: Arc::clone(&provider), wire };
+        tasks.spawn(serve::api(listener, at, router, entrance, stop.clone()));
+    }
     if let Some(listener) = control {
         let router = control::router(Arc::clone(&provider));
         let router = router.merge(partners::control(Arc::clone(&provider)));
@@ -329,6 +303,28 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         tasks,
         provider,
     })
+}
+
+/// Listens where a wire is to be spoken.
+async fn listen(settings: &Settings, wire: Wire) -> Result<(TcpListener, SocketAddr), StartError> {
+    let (wanted, setting) = match wire {
+        Wire::ExamplePay => (settings.addr, "EXAMPLEPAY_ADDR"),
+        Wire::Stripe => (settings.beside(settings.stripe_addr, 2), "EXAMPLEPAY_STRIPE_ADDR"),
+        Wire::PayPal => (settings.beside(settings.paypal_addr, 3), "EXAMPLEPAY_PAYPAL_ADDR"),
+    };
+    let listener = serve::listen(wanted, setting).await?;
+    let at = serve::local(&listener, wanted);
+    Ok((listener, at))
+}
+
+/// The client that delivers events.
+fn client() -> Result<reqwest::Client, reqwest::Error> {
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .no_proxy()
+        .timeout(Duration::from_secs(10))
+        .build()
 }
 
 async fn open(settings: &Settings) -> Result<SqlitePool, StartError> {

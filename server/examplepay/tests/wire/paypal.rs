@@ -130,7 +130,7 @@ fn problem(told: &Told) -> String {
 
 #[tokio::test]
 async fn a_token_is_given_for_the_secret_and_good_for_a_while() {
-    let world = World::with(|it| it.paypal_token = Duration::from_millis(300)).await;
+    let world = World::with(|it| it.paypal_token = Duration::from_millis(1500)).await;
     assert_eq!(ask_token(&world, "wrong").await.status, 401);
     let paypal = PayPal::with(world).await;
     let path = "/v2/checkout/orders/NONE";
@@ -138,7 +138,7 @@ async fn a_token_is_given_for_the_secret_and_good_for_a_while() {
     until("its end", async || paypal.get(path).await.status == 401).await;
     assert_eq!(paypal.get(path).await.json()["name"], "AUTHENTICATION_FAILURE");
     let told = ask_token(&paypal.world, "payonce_secret").await.json();
-    assert_eq!((&told["token_type"], &told["expires_in"]), (&json!("Bearer"), &json!(0)));
+    assert_eq!((&told["token_type"], &told["expires_in"]), (&json!("Bearer"), &json!(1)));
     let script = json!({"match": {"operation": "token"}, "steps": [{"answer": {"kind": "status", "status": 503}}]});
     paypal.world.control("/control/faults", &script).await;
     assert_eq!(ask_token(&paypal.world, "payonce_secret").await.status, 503);
@@ -406,8 +406,11 @@ async fn an_outage_may_close_this_door_alone() {
     let paypal = PayPal::start().await;
     let outage = |mode| json!({"mode": mode, "door": "paypal"});
     paypal.world.control("/control/outage", &outage("refuse")).await;
-    let refused = paypal.post(ORDERS, Some("k1"), &order("k1")).await;
-    assert!(refused.unwrap_err().is_connect());
+    until("the door", async || {
+        let refused = paypal.post(ORDERS, Some("k1"), &order("k1")).await;
+        refused.is_err_and(|it| it.is_connect())
+    })
+    .await;
     assert_eq!(paypal.world.pay("k1", "tok_visa").await.unwrap().status, 201);
     paypal.world.control("/control/outage", &outage("off")).await;
     until("the end", async || paypal.post(ORDERS, Some("k1"), &order("k1")).await.is_ok()).await;

@@ -376,7 +376,10 @@ async fn an_outage_may_close_this_door_alone() {
     let world = World::start().await;
     let outage = |mode| json!({"mode": mode, "door": "stripe"});
     world.control("/control/outage", &outage("refuse")).await;
-    assert!(pay(&world, "k1", "pm_card_visa").await.unwrap_err().is_connect());
+    until("the door", async || {
+        pay(&world, "k1", "pm_card_visa").await.is_err_and(|it| it.is_connect())
+    })
+    .await;
     assert_eq!(world.pay("k1", "tok_visa").await.unwrap().status, 201);
     world.control("/control/outage", &outage("off")).await;
     until("the end", async || pay(&world, "k2", "pm_card_visa").await.is_ok()).await;

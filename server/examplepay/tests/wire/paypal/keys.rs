@@ -60,9 +60,11 @@ async fn a_forgotten_request_id_and_a_missing_one_are_new_requests() {
     });
     let paypal = PayPal::with(world.await).await;
     let id = paypal.approved("k1", "balance").await;
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    let again = paypal.post(ORDERS, Some("k1"), &order("k1")).await.unwrap().json();
-    assert_ne!(again["id"], json!(id), "made again");
+    until("another order", async || {
+        let again = paypal.post(ORDERS, Some("k1"), &order("k1")).await.unwrap().json();
+        again["id"] != json!(id)
+    })
+    .await;
     let capture = first_capture(&paypal.capture(&id, "c1").await.unwrap());
     let path = format!("/v2/payments/captures/{}/refund", capture["id"].as_str().unwrap());
     let body = json!({"amount": {"currency_code": "EUR", "value": "5.00"}});
