@@ -7,6 +7,9 @@ cd "$(dirname "$0")/.."
 shop_addr=${PAYONCE_ADDR:-127.0.0.1:3000}
 pay_addr=${EXAMPLEPAY_ADDR:-127.0.0.1:4010}
 control_addr=${EXAMPLEPAY_CONTROL_ADDR:-127.0.0.1:4011}
+stripe_addr=${EXAMPLEPAY_STRIPE_ADDR:-127.0.0.1:4012}
+paypal_addr=${EXAMPLEPAY_PAYPAL_ADDR:-127.0.0.1:4013}
+partners_addr=${EXAMPLEPAY_PARTNERS_ADDR:-127.0.0.1:4014}
 data=${PAYONCE_DATA:-data}
 
 mkdir -p "$data" 2>/dev/null || die "the folder $data cannot be made: set PAYONCE_DATA to a folder that can be written"
@@ -26,6 +29,9 @@ free() {
 free "$shop_addr" PAYONCE_ADDR 3100
 free "$pay_addr" EXAMPLEPAY_ADDR 4110
 free "$control_addr" EXAMPLEPAY_CONTROL_ADDR 4111
+free "$stripe_addr" EXAMPLEPAY_STRIPE_ADDR 4112
+free "$paypal_addr" EXAMPLEPAY_PAYPAL_ADDR 4113
+free "$partners_addr" EXAMPLEPAY_PARTNERS_ADDR 4114
 
 sh .ci/setup.sh build
 sh .ci/build.sh
@@ -65,10 +71,28 @@ EXAMPLEPAY_ADDR=$pay_addr EXAMPLEPAY_CONTROL_ADDR=$control_addr EXAMPLEPAY_DB=${
   EXAMPLEPAY_API_KEY=${EXAMPLEPAY_API_KEY:-sk_test_payonce} EXAMPLEPAY_WEBHOOK_SECRET=${EXAMPLEPAY_WEBHOOK_SECRET:-whsec_payonce} \
   EXAMPLEPAY_ACCOUNT=${EXAMPLEPAY_ACCOUNT:-acct_payonce} \
   EXAMPLEPAY_WEBHOOK_URL=${EXAMPLEPAY_WEBHOOK_URL:-http://$shop_addr/webhooks/examplepay} \
+  EXAMPLEPAY_STRIPE_ADDR=$stripe_addr EXAMPLEPAY_PAYPAL_ADDR=$paypal_addr EXAMPLEPAY_PARTNERS_ADDR=$partners_addr \
+  EXAMPLEPAY_STRIPE_WEBHOOK_URL=${EXAMPLEPAY_STRIPE_WEBHOOK_URL:-http://$shop_addr/webhooks/stripe} \
+  EXAMPLEPAY_PAYPAL_WEBHOOK_URL=${EXAMPLEPAY_PAYPAL_WEBHOOK_URL:-http://$shop_addr/webhooks/paypal} \
   EXAMPLEPAY_WEBHOOK_DELAY_MS=${EXAMPLEPAY_WEBHOOK_DELAY_MS:-15000} RUST_LOG=${RUST_LOG:-warn} \
   target/debug/examplepay >"$data/.examplepay" &
 pay=$!
 until_ready ExamplePay "$pay" "$data/.examplepay"
+
+# Stripe and PayPal are simulated unless keys for the real ones are set; the partners always are.
+if [ -z "${PAYONCE_STRIPE_API_KEY:-}${PAYONCE_STRIPE_API_KEY_FILE:-}" ]; then
+  export PAYONCE_STRIPE_URL="http://$stripe_addr" PAYONCE_STRIPE_API_KEY=sk_test_payonce_stripe
+  export PAYONCE_STRIPE_WEBHOOK_SECRET=whsec_payonce_stripe
+fi
+if [ -z "${PAYONCE_PAYPAL_CLIENT_ID:-}" ]; then
+  export PAYONCE_PAYPAL_URL="http://$paypal_addr" PAYONCE_PAYPAL_CLIENT_ID=payonce
+  export PAYONCE_PAYPAL_CLIENT_SECRET=payonce_secret PAYONCE_PAYPAL_WEBHOOK_ID=WH-PAYONCE
+  export PAYONCE_PAYPAL_SIMULATOR_ROOT=server/examplepay/certs/ca.pem
+fi
+if [ -z "${PAYONCE_INVOICING_URL:-}${PAYONCE_SHIPPING_URL:-}" ]; then
+  export PAYONCE_INVOICING_URL="http://$partners_addr" PAYONCE_SHIPPING_URL="http://$partners_addr"
+  export PAYONCE_PARTNERS_API_KEY=key_partners
+fi
 PAYONCE_ADDR=$shop_addr PAYONCE_DATABASE=${PAYONCE_DATABASE:-$data/payonce.db} \
   PAYONCE_EXAMPLEPAY_URL=${PAYONCE_EXAMPLEPAY_URL:-http://$pay_addr} \
   PAYONCE_EXAMPLEPAY_API_KEY=${EXAMPLEPAY_API_KEY:-sk_test_payonce} \

@@ -344,3 +344,6 @@ fn told_only(base: Capability) -> Capability {
 pub fn unsent(asking: bool) -> Answer {
     wire::unanswered(Transport::NotSent, asking)
 }
+
+#[cfg(test)]
+mod tests;
