@@ -432,6 +432,29 @@ impl World {
             .collect()
     }
 
+    /// The shopper goes to PayPal's page and approves, with what the page offers.
+    pub async fn approve_at_paypal(&self, checkout: &str, funding: &str) {
+        let mut order = None;
+        let find =
+            "select provider_operation_id from operations join orders on orders.id = order_id
+             where checkout_id = ? and kind = 'payment' and operations.state = 'requires_action'";
+        let end = Instant::now() + BOUND;
+        while order.is_none() {
+            assert!(Instant::now() < end, "nobody asks to approve; {}", self.told().await);
+            order = sqlx::query_scalar::<_, String>(find)
+                .bind(checkout)
+                .fetch_optional(self.database())
+                .await
+                .unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let order = order.unwrap();
+        let form = [("token", order.as_str()), ("act", "approve"), ("funding", funding)];
+        let url = format!("{}/checkoutnow", self.doors.paypal);
+        let answer = self.http.post(url).form(&form).send().await.unwrap();
+        assert_eq!(answer.status(), 303, "{}", answer.text().await.unwrap());
+    }
+
     /// Somebody pays at the provider with our key, and no order of ours asked for it.
     pub async fn pay_behind_our_back(&self, card: &str) {
         let reference = Uuid::new_v4().to_string();
