@@ -243,3 +243,114 @@ async fn an_outage_of_the_door_is_sent_again_with_the_same_key_on_every_wire() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_paypal_event_that_paypal_did_not_sign_is_refused_and_nothing_is_fetched_for_it() {
+    let world = World::start().await;
+    let checkout = world.buy(PAYPAL.pays).await;
+    approve(&world, PAYPAL, &checkout, "pending").await;
+    world.until(&checkout, &["pending_confirmation"]).await;
+    let id: String = sqlx::query_scalar("select provider_operation_id from operations")
+        .fetch_one(world.database())
+        .await
+        .unwrap();
+    world
+        .until_that("its true events are here", async || {
+            world.number("select count(*) from provider_events where event_type = 'PAYMENT.CAPTURE.PENDING'").await == 1
+        })
+        .await;
+    let before = world.number("select count(*) from provider_events").await;
+    for signature in ["bad", "none", "other_host"] {
+        let told = json!({
+            "payment": id, "type": "PAYMENT.CAPTURE.COMPLETED", "signature": signature,
+            "overrides": {"status": "COMPLETED"},
+        });
+        let answer = world.control("/control/webhooks", &told).await;
+        assert!(answer.to_string().contains("400"), "{signature}: {answer}");
+    }
+    assert_eq!(world.number("select count(*) from provider_events").await, before);
+    // The genuine one that says it too early is asked about, and not believed.
+    world.agree(&checkout, "succeeded", 1).await;
+}
+
+#[tokio::test]
+async fn without_an_access_token_nothing_was_sent_and_an_expired_one_is_replaced() {
+    let world = World::start().await;
+    let down = json!([{"answer": status(503, "{}")}, {"answer": status(503, "{}")}]);
+    world.fault("token", down).await;
+    let checkout = world.buy(PAYPAL.pays).await;
+    approve(&world, PAYPAL, &checkout, "balance").await;
+    expect_paid_once(&world, PAYPAL, &checkout, "no token at first").await;
+    let history = world.history(&checkout).await;
+    assert_eq!(
+        history.get(..3),
+        Some(&["created", "requested", "retry_scheduled"].map(str::to_owned)[..]),
+        "{history:?}"
+    );
+    assert!(
+        !history.contains(&"pending_confirmation".to_owned()),
+        "nothing was unknown: {history:?}"
+    );
+    let expired = r#"{"error":"invalid_token","error_description":"it expired"}"#;
+    world
+        .fault("create_payment", json!([{"execute": false, "answer": status(401, expired)}]))
+        .await;
+    let second = world.buy(PAYPAL.pays).await;
+    approve(&world, PAYPAL, &second, "balance").await;
+    expect_paid_once(&world, PAYPAL, &second, "an expired token").await;
+    assert_eq!(world.number("select count(*) from alerts where kind = 'configuration'").await, 0);
+}
+
+#[tokio::test]
+async fn a_completed_order_with_a_pending_capture_is_not_paid() {
+    for (funding, end, charges) in
+        [("pending", "succeeded", 1), ("pending_declined", "rejected", 0)]
+    {
+        let world = World::start().await;
+        let checkout = world.buy(PAYPAL.pays).await;
+        approve(&world, PAYPAL, &checkout, funding).await;
+        world.until(&checkout, &["pending_confirmation"]).await;
+        assert_eq!(world.order_state(&checkout).await, "awaiting_payment", "{funding}");
+        world.agree(&checkout, end, charges).await;
+    }
+}
+
+#[tokio::test]
+async fn a_dispute_at_stripe_is_an_effect_of_its_own_and_the_payment_is_not_charged_again() {
+    let world = World::start().await;
+    let checkout = play(&world, STRIPE, "paid").await;
+    let id: String = sqlx::query_scalar("select provider_operation_id from operations")
+        .fetch_one(world.database())
+        .await
+        .unwrap();
+    world.control(&format!("/control/payments/{id}"), &json!({"status": "reversed"})).await;
+    world
+        .until_that("the dispute is on record", async || {
+            world.states(&checkout, "external").await.len() == 1
+        })
+        .await;
+    assert_eq!(world.number("select count(*) from alerts where kind = 'external_effect'").await, 1);
+    assert_eq!(world.state(&checkout).await, "succeeded", "the charge itself stays what it is");
+    assert!(world.next_form(&checkout).await.is_none());
+    assert_eq!(world.sends(&checkout).await.len(), 2, "one create and one confirm");
+}
+
+#[tokio::test]
+async fn an_event_of_the_other_mode_is_kept_told_and_moves_nothing() {
+    let world = World::start().await;
+    let checkout = world.buy(STRIPE.asks).await;
+    world.until(&checkout, &["requires_action"]).await;
+    let id: String = sqlx::query_scalar("select provider_operation_id from operations")
+        .fetch_one(world.database())
+        .await
+        .unwrap();
+    let event = json!({
+        "id": "evt_live", "object": "event", "type": "payment_intent.succeeded", "created": 1_700_000_000,
+        "livemode": true, "request": null,
+        "data": {"object": {"id": id, "object": "payment_intent", "status": "succeeded", "livemode": true}},
+    });
+    let told = world.control("/control/webhooks", &json!({"raw": event, "door": "stripe"})).await;
+    assert!(told.to_string().contains("200"), "{told}");
+    world.until_number("select count(*) from alerts where kind = 'live_mode'", 1).await;
+    assert_eq!(world.state(&checkout).await, "requires_action");
+}
