@@ -90,7 +90,11 @@ fn action(view: &CheckoutView) -> Option<impl IntoView + use<>> {
     if let Some(url) = view.payment.action_url.clone() {
         let link = view! {
             <a class="button" href=url rel="external" id="continue" data-action>
-                {labels::CONTINUE}
+                {if view.payment.provider == "paypal" {
+                    labels::CONTINUE_TO_PAYPAL
+                } else {
+                    labels::CONTINUE
+                }}
             </a>
         };
         return Some(view! { <p>{link}</p> }.into_any());

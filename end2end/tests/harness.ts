@@ -120,6 +120,7 @@ export class World {
   private provider!: Program;
   private shopPort = 0;
   private providerUrl = "";
+  private doors: string[] = [];
   private shown: Shown[] = [];
   private watching = true;
 
@@ -134,19 +135,34 @@ export class World {
       EXAMPLEPAY_CONTROL_ADDR: "127.0.0.1:0",
       EXAMPLEPAY_DB: join(this.folder, "provider.db"),
       EXAMPLEPAY_WEBHOOK_URL: `http://127.0.0.1:${this.shopPort}/webhooks/examplepay`,
+      EXAMPLEPAY_STRIPE_WEBHOOK_URL: `http://127.0.0.1:${this.shopPort}/webhooks/stripe`,
+      EXAMPLEPAY_PAYPAL_WEBHOOK_URL: `http://127.0.0.1:${this.shopPort}/webhooks/paypal`,
       EXAMPLEPAY_WEBHOOK_DELAY_MS: "100",
       EXAMPLEPAY_PROCESSING_MS: "4000",
       ...this.options.provider,
     });
     this.control = await this.provider.ready("control is ready at");
     this.providerUrl = await this.provider.ready("ExamplePay is ready at");
+    for (const door of ["Stripe door is", "PayPal door is", "partners are"]) this.doors.push(await this.provider.ready(`ExamplePay's ${door} open at`));
     await this.startShop();
     this.proxy = new Proxy(this.shopPort);
     await this.proxy.listen(port);
   }
 
   async startShop() {
+    const [stripe, paypal, partners] = this.doors as [string, string, string];
     this.shop = new Program("payonce", {
+      PAYONCE_STRIPE_URL: stripe,
+      PAYONCE_STRIPE_API_KEY: "sk_test_payonce_stripe",
+      PAYONCE_STRIPE_WEBHOOK_SECRET: "whsec_payonce_stripe",
+      PAYONCE_PAYPAL_URL: paypal,
+      PAYONCE_PAYPAL_CLIENT_ID: "payonce",
+      PAYONCE_PAYPAL_CLIENT_SECRET: "payonce_secret",
+      PAYONCE_PAYPAL_WEBHOOK_ID: "WH-PAYONCE",
+      PAYONCE_PAYPAL_SIMULATOR_ROOT: join(root, "server/examplepay/certs/ca.pem"),
+      PAYONCE_INVOICING_URL: partners,
+      PAYONCE_SHIPPING_URL: partners,
+      PAYONCE_PARTNERS_API_KEY: "key_partners",
       PAYONCE_ADDR: `127.0.0.1:${this.shopPort}`,
       PAYONCE_PUBLIC_URL: this.url,
       PAYONCE_DATABASE: join(this.folder, "shop.db"),
@@ -293,7 +309,7 @@ export interface Agreed {
 }
 
 /** Page, database and ledger say the same; and no pay control stands beside an open payment. */
-export async function expectAgreement(world: World, page: Page, checkout: string, agreed: Agreed) {
+export async function expectAgreement(world: World, page: Page, checkout: string, agreed: Agreed, wanted = true) {
   const panel = page.locator("[data-panel]");
   await expect(panel).toHaveAttribute("data-state", agreed.state, { timeout: BOUND });
   const newest = world.payments(checkout).at(-1);
@@ -310,7 +326,8 @@ export async function expectAgreement(world: World, page: Page, checkout: string
     expect(bytes.get(send.key) ?? send.body_sha256, `the bytes of ${send.key}`).toBe(send.body_sha256);
     bytes.set(send.key, send.body_sha256);
   }
-  await expectNoControl(page, agreed.state);
+  // An order that was given up offers nothing any more.
+  await expectNoControl(page, wanted ? agreed.state : "given up");
   await until("what is shown is written down", () => world.hasShown(checkout, agreed.state));
 }
 

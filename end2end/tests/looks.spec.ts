@@ -66,6 +66,7 @@ const STATES: [name: string, token: string, state: string, before?: (world: Worl
   ["resending", "tok_visa", "retry_scheduled", (world) => world.tell("outage", { mode: "refuse", for_ms: 60_000 })],
   ["checking", "tok_processing", "pending_confirmation"],
   ["confirm", "tok_3ds", "requires_action"],
+  ["confirm-paypal", "paypal:wallet", "requires_action"],
   ["review", "tok_wrong_amount", "requires_review"],
   ["paid", "tok_visa", "succeeded"],
   ["declined", "tok_declined", "rejected"],

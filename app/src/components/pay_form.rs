@@ -88,12 +88,9 @@ fn by_provider(tokens: Vec<String>) -> Vec<(String, Vec<String>)> {
 }
 
 /// Some cards under a heading of their own.
-fn group(
-    id: String,
-    title: String,
-    tokens: Vec<String>,
-    first: &str,
-) -> Option<impl IntoView + use<>> {
+fn group(id: String, title: String, tokens: Vec<String>, first: &str) -> Option<AnyView> {
+    // A long list of another provider's is there for whoever asks for it.
+    let folded = tokens.len() > 2 && tokens.iter().all(|token| token.contains(':'));
     if tokens.is_empty() {
         return None;
     }
@@ -127,12 +124,24 @@ fn group(
         })
         .collect_view();
     let heading = id.clone();
-    Some(view! {
+    if folded {
+        return Some(
+            view! {
+                <details class="card-group">
+                    <summary class="card-group-name">{title}</summary>
+                    {cards}
+                </details>
+            }
+            .into_any(),
+        );
+    }
+    let group = view! {
         <div class="card-group" role="group" aria-labelledby=heading>
             <p class="card-group-name" id=id>
                 {title}
             </p>
             {cards}
         </div>
-    })
+    };
+    Some(group.into_any())
 }

@@ -81,7 +81,7 @@ pub mod checkout {
     pub const LINES: &str = "What is ordered";
     pub const CHANGE_CART: &str = "Change the cart";
     pub const PAYMENT: &str = "Payment";
-    pub const CHOOSE: &str = "Choose a card";
+    pub const CHOOSE: &str = "Choose how to pay";
     pub const EVERYDAY: &str = "Ordinary cards";
     pub const TROUBLE: &str = "Cards for a bad day on the network";
     pub const TOKENS_HINT: &str = "These are test cards. No card number is ever typed here: the shop only knows what the provider calls a card.";
@@ -119,6 +119,7 @@ pub mod status {
         "This cart was already being paid. Here is where it stands; nothing was added to it.";
     pub const OFFLINE: &str = "You are offline. Your payment is not affected.";
     pub const CONTINUE: &str = "Continue to your bank";
+    pub const CONTINUE_TO_PAYPAL: &str = "Continue to PayPal";
     pub const CHECK_AGAIN: &str = "Check again";
     pub const UNKNOWN_SINCE: &str = "Not known since";
     pub const NOW: &str = "Now";

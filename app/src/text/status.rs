@@ -52,6 +52,11 @@ fn of_face(view: &CheckoutView, face: Face, given_up: bool) -> Words {
             sentence: "We have your order and are handing the payment to the provider.".to_owned(),
             next: "This page changes by itself. It is safe to close it.",
         },
+        Face::ConfirmAtBank if view.payment.provider == "paypal" => Words {
+            heading: "PayPal asks you to confirm",
+            sentence: "The payment waits for you on PayPal's page.".to_owned(),
+            next: "Confirm it there; this page changes by itself afterwards. It is safe to close it.",
+        },
         Face::ConfirmAtBank => Words {
             heading: "Your bank asks you to confirm",
             sentence: "The payment waits for you on the provider's page.".to_owned(),

@@ -16,7 +16,8 @@ export class Shop {
   }
 
   async choose(token: string) {
-    await this.page.locator(`input[name=payment_token][value=${token}]`).check({ force: true });
+    await this.page.evaluate((value) => document.querySelector(`input[value="${value}"]`)?.closest("details")?.setAttribute("open", ""), token);
+    await this.page.locator(`input[name=payment_token][value="${token}"]`).check({ force: true });
   }
 
   /** The wasm has taken the form over: its address is the one kept for this cart. */
