@@ -172,10 +172,6 @@ struct Waits {
 
 impl Waits {
     fn minutes(self, minutes: u64) -> Duration {
-        #[expect(
-            clippy::float_arithmetic,
-            reason = "a setting that compresses waits; no money is near"
-        )]
         Duration::from_secs(minutes * 60).mul_f64(self.scale)
     }
 }

@@ -39,18 +39,19 @@ fn problem(status: StatusCode, code: &str, detail: &str) -> Response {
     (status, kind, body.to_string()).into_response()
 }
 
-/// Whether the token is the operator's; without a token set there is no such address.
-fn admit(shop: &Shop, headers: &HeaderMap) -> Result<(), Response> {
+/// The answer to whoever does not hold the operator's token; without one set there is no such
+/// address.
+fn refuses(shop: &Shop, headers: &HeaderMap) -> Option<Response> {
     let Some(token) = &shop.operator_token else {
-        return Err(problem(StatusCode::NOT_FOUND, "NOT_FOUND", "there is no such address"));
+        return Some(problem(StatusCode::NOT_FOUND, "NOT_FOUND", "there is no such address"));
     };
     let given = headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok());
     let given = given.and_then(|it| it.strip_prefix("Bearer ")).unwrap_or_default();
     if bool::from(given.as_bytes().ct_eq(token.expose_secret().as_bytes())) {
-        Ok(())
+        None
     } else {
         let detail = "give the operator's token: Authorization: Bearer <token>";
-        Err(problem(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", detail))
+        Some(problem(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", detail))
     }
 }
 
@@ -90,7 +91,7 @@ pub async fn refund(
     headers: HeaderMap,
     body: Result<Json<RefundBody>, JsonRejection>,
 ) -> Response {
-    if let Err(refusal) = admit(&shop, &headers) {
+    if let Some(refusal) = refuses(&shop, &headers) {
         return refusal;
     }
     let body = match body {
@@ -134,7 +135,7 @@ pub async fn order(
     Path(reference): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    if let Err(refusal) = admit(&shop, &headers) {
+    if let Some(refusal) = refuses(&shop, &headers) {
         return refusal;
     }
     match shop.payments.record(&reference).await {

@@ -183,7 +183,6 @@ pub fn unanswered(transport: Transport, asking: bool) -> Answer {
 
 /// An answer as a test writes it.
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "this is for tests")]
 pub fn reply(status: u16, headers: &[(&'static str, &str)], body: &str) -> Reply {
     use reqwest::header::{HeaderName, HeaderValue};
     let headers: HeaderMap = headers

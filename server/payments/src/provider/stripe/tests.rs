@@ -45,6 +45,8 @@ fn intent<'a>(amount: Money) -> Intent<'a> {
     }
 }
 
+type Fields = &'static [(&'static str, &'static str)];
+
 /// The fields of a form body, as the other side reads them.
 fn fields(body: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(body.as_bytes()).into_owned().collect()
@@ -53,7 +55,7 @@ fn fields(body: &str) -> Vec<(String, String)> {
 #[test]
 fn every_request_has_the_fields_of_the_documentation_and_no_other() {
     let eur = money(2990, "EUR");
-    let rows: [(&str, &str, &[(&str, &str)]); 4] = [
+    let rows: [(&str, &str, Fields); 4] = [
         (
             "create",
             "/v1/payment_intents",
