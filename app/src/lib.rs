@@ -6,7 +6,7 @@
 pub mod islands;
 
 #[cfg(feature = "ssr")]
-mod components;
+pub mod components;
 #[cfg(feature = "ssr")]
 pub mod pages;
 #[cfg(feature = "ssr")]

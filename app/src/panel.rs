@@ -13,7 +13,7 @@ use leptos::prelude::*;
 use crate::{
     components::{
         lines::Lines,
-        pay_form::{PayForm, Paying},
+        pay_form::{Element, PayForm, Paying},
     },
     text::{
         labels::{provider, status as labels},
@@ -34,14 +34,27 @@ pub struct Panel {
 
 /// Renders what a viewer may see of a checkout. Pure: only stored facts are shown.
 pub fn render(view: &CheckoutView, tokens: &[String]) -> Panel {
-    let heading = words(view).heading.to_owned();
     let owner = Owner::new();
-    let html = owner.with(|| panel(view, tokens).to_html());
+    let drawn = owner.with(|| render_with(view, tokens, None));
     owner.cleanup();
-    Panel { heading, html }
+    drawn
 }
 
-fn panel(view: &CheckoutView, tokens: &[String]) -> impl IntoView + use<> {
+/// What is known, in one line.
+pub fn heading(view: &CheckoutView) -> String {
+    words(view).heading.to_owned()
+}
+
+/// The same with Stripe's own form in it, within a page that may load it.
+pub fn render_with(view: &CheckoutView, tokens: &[String], element: Option<Element>) -> Panel {
+    Panel { heading: heading(view), html: panel(view, tokens, element).to_html() }
+}
+
+fn panel(
+    view: &CheckoutView,
+    tokens: &[String],
+    element: Option<Element>,
+) -> impl IntoView + use<> {
     let words = words(view);
     let payment = &view.payment;
     let open = matches!(
@@ -78,7 +91,7 @@ fn panel(view: &CheckoutView, tokens: &[String]) -> impl IntoView + use<> {
             {action(view)}
             {open.then(|| progress(view))}
             {match &view.owner {
-                Some(owner) => details(view, owner, tokens).into_any(),
+                Some(owner) => details(view, owner, tokens, element).into_any(),
                 None => view! { <p class="hint">{labels::STRANGER}</p> }.into_any(),
             }}
         </section>
@@ -152,7 +165,12 @@ fn progress(view: &CheckoutView) -> impl IntoView + use<> {
 }
 
 /// What only the owner sees: the next attempt, the receipt, refunds, giving up.
-fn details(view: &CheckoutView, owner: &OwnerView, tokens: &[String]) -> impl IntoView + use<> {
+fn details(
+    view: &CheckoutView,
+    owner: &OwnerView,
+    tokens: &[String],
+    element: Option<Element>,
+) -> impl IntoView + use<> {
     let paying = owner.pay_attempt.map(|attempt| Paying {
         checkout_id: view.checkout_id,
         cart_id: owner.cart_id,
@@ -160,6 +178,7 @@ fn details(view: &CheckoutView, owner: &OwnerView, tokens: &[String]) -> impl In
         total: owner.total,
         attempt,
         tokens: tokens.to_vec(),
+        element,
     });
     let on_its_way = match view.payment.face {
         // Proven not executed: it may still end as a nothing at once.

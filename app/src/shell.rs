@@ -31,6 +31,8 @@ pub struct Frame {
     pub refresh: bool,
     /// Search engines may list it.
     pub public: bool,
+    /// Hosts that a provider's own form on this page talks to.
+    pub hosts: Vec<&'static str>,
     /// The page is as wide as the shop; the others are as wide as a text.
     pub wide: bool,
 }

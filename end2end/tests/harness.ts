@@ -109,6 +109,8 @@ export interface Options {
   scale: string;
   /** Further settings of the provider. */
   provider: Record<string, string>;
+  /** Further settings of the shop. */
+  shop?: Record<string, string>;
 }
 
 export class World {
@@ -172,6 +174,7 @@ export class World {
       PAYONCE_TIME_SCALE: this.options.scale,
       PAYONCE_SITE_ROOT: join(root, "target/site"),
       PAYONCE_PAY_RATE_PER_MINUTE: "6000",
+      ...this.options.shop,
     });
     await this.shop.ready("Payonce is ready at");
   }

@@ -1,5 +1,6 @@
 // Paying through Stripe's and PayPal's wires, and what a paid order needs besides.
 
+import type { Page } from "@playwright/test";
 import { expect, expectAgreement, expectNoControl, test, until } from "./harness.js";
 import { Shop } from "./pages/shop.js";
 
@@ -74,4 +75,89 @@ test("a parcel whose answer is lost is being confirmed, and the order stays paid
     return effects.filter((it: any) => it.kind === "shipment").length === 1;
   });
   await expect(page.getByRole("heading", { level: 1 })).toHaveText(/Your order is paid/);
+});
+
+/** What stands in for Stripe's script, which cannot be had here: the calls that its documentation names. */
+const STRIPE_JS = `
+  window.Stripe = (key) => ({
+    elements: (options) => {
+      window.stripeWas = { key, ...options };
+      return {
+        create: () => ({ mount: (place) => (place.innerHTML = '<label>Card <input data-card-number></label>') }),
+        submit: async () => ({}),
+      };
+    },
+    createConfirmationToken: async ({ params }) => {
+      window.stripeWas.returnUrl = params.return_url;
+      window.stripeWas.tokens = (window.stripeWas.tokens ?? 0) + 1;
+      const card = document.querySelector("[data-card-number]").value;
+      return card ? { confirmationToken: { id: "ctoken_" + card } } : { error: { message: "Your card number is incomplete." } };
+    },
+  });`;
+
+test.describe("Stripe's own card form", () => {
+  test.use({ options: { scale: "0.2", provider: {}, shop: { PAYONCE_STRIPE_PUBLISHABLE_KEY: "pk_test_payonce" } } });
+
+  async function stripeScript(page: Page) {
+    const asked: string[] = [];
+    await page.route("https://js.stripe.com/**", (route) => {
+      asked.push(route.request().url());
+      return route.fulfill({ contentType: "text/javascript", body: STRIPE_JS });
+    });
+    return asked;
+  }
+
+  test("a card typed into it pays once, and its number never comes near the shop", async ({ page, world }) => {
+    const asked = await stripeScript(page);
+    const broken: string[] = [];
+    page.on("console", (line) => /Content Security Policy|Refused to/i.test(line.text()) && broken.push(line.text()));
+    const posts: string[] = [];
+    page.on("request", (it) => it.method() === "POST" && posts.push(it.postData() ?? ""));
+    for (const path of ["/", "/products/cups", "/cart", "/orders"]) {
+      const answer = await page.goto(path);
+      expect(answer?.headers()["content-security-policy"], path).not.toContain("stripe");
+    }
+    expect(asked, "loaded on the checkout page only").toEqual([]);
+    const shop = new Shop(page);
+    await shop.fill();
+    await shop.awake();
+    expect(asked).toEqual(["https://js.stripe.com/v3/"]);
+    await page.locator("#card-element").check();
+    await shop.payButton.click();
+    await expect(page.getByRole("alert").filter({ hasText: "incomplete" })).toBeVisible();
+    expect(world.rows("select 1 from orders")).toHaveLength(0);
+    await page.locator("[data-card-number]").fill("pm_sim_lost_response");
+    await shop.payButton.dblclick();
+    const checkout = await shop.arrived();
+    await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1, amount: 2990 });
+    expect(world.payments(checkout).map((it) => it.provider)).toEqual(["stripe"]);
+    expect(posts.filter((it) => it.includes("payment_token=stripe%3Actoken_pm_sim_lost_response"))).toHaveLength(1);
+    expect(broken).toEqual([]);
+  });
+
+  test("after a no it is offered on a page of its own", async ({ page, world }) => {
+    await stripeScript(page);
+    const shop = new Shop(page);
+    const checkout = await shop.buy("tok_declined");
+    await expectAgreement(world, page, checkout, { state: "rejected", charges: 0 });
+    await page.locator("[data-with-stripe]").click();
+    await shop.live();
+    await page.locator("#card-element").check();
+    await page.locator("[data-card-number]").fill("pm_card_visa");
+    expect(await page.evaluate(() => (window as any).stripeWas)).toMatchObject({ key: "pk_test_payonce", amount: 2990, currency: "eur", mode: "payment" });
+    await shop.payButton.click();
+    await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1, amount: 2990 });
+    expect(world.payments(checkout).map((it) => it.provider)).toEqual(["examplepay", "stripe"]);
+  });
+
+  test("where Stripe's script does not come, every other way to pay works", async ({ page, world }) => {
+    await page.route("https://js.stripe.com/**", (route) => route.abort());
+    const shop = new Shop(page);
+    await shop.fill();
+    await shop.awake();
+    await expect(page.locator("#card-element")).toBeDisabled();
+    await shop.choose("tok_visa");
+    await shop.payButton.click();
+    await expectAgreement(world, page, await shop.arrived(), { state: "succeeded", charges: 1 });
+  });
 });

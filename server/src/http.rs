@@ -20,11 +20,13 @@ mod webhook;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use app::components::pay_form::Element;
 use axum::{
     Router,
     middleware::{from_fn, from_fn_with_state},
     routing::{get, post},
 };
+use domain::{catalogue::CURRENCIES, money::Money};
 use leptos::config::LeptosOptions;
 use metrics_exporter_prometheus::PrometheusHandle;
 use payments::{Payments, provider::Access};
@@ -200,13 +202,28 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
 
 /// The ways to pay as the form's values: the first provider's tokens bare, others' with its name.
 fn tokens(payments: &Payments) -> Vec<String> {
-    let ways = payments.ways_to_pay().into_iter().enumerate();
+    let any = Money::new(100, CURRENCIES[0]);
+    let ways = payments.ways_to_pay(any).into_iter().enumerate();
     ways.flat_map(|(place, way)| {
         let named = move |token: String| match place {
             0 => token,
             _ => format!("{}:{token}", way.provider),
         };
-        way.tokens.into_iter().map(named)
+        let own_form = way.in_browser.map(|_| "element".to_owned());
+        way.tokens.into_iter().chain(own_form).map(named)
     })
     .collect()
+}
+
+/// Stripe's own form for an amount, and the policy of a page that may load it.
+fn own_form(shop: &Shop, amount: Money) -> Option<(Element, Vec<&'static str>)> {
+    let ways = shop.payments.ways_to_pay(amount);
+    let it = ways.into_iter().find_map(|way| way.in_browser)?;
+    let element = Element {
+        script: it.script,
+        public_key: it.public_key,
+        amount: it.amount,
+        currency: it.currency,
+    };
+    Some((element, it.hosts.to_vec()))
 }

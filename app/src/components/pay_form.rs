@@ -4,7 +4,7 @@ use domain::{
     id::{CartId, CheckoutId},
     money::Money,
 };
-use leptos::prelude::*;
+use leptos::{nonce::use_nonce, prelude::*};
 
 use crate::text::{
     cards::{card, is_ordinary},
@@ -27,7 +27,25 @@ pub struct Paying {
     pub attempt: u32,
     /// The cards to choose from, as the provider's tokens.
     pub tokens: Vec<String>,
+    /// Stripe's own form, on a page that may load it.
+    pub element: Option<Element>,
 }
+
+/// What Stripe's Payment Element needs on a page.
+#[derive(Clone, Debug)]
+pub struct Element {
+    /// Where its script is.
+    pub script: &'static str,
+    /// The key that anybody may see.
+    pub public_key: String,
+    /// The amount in Stripe's units.
+    pub amount: i64,
+    /// The currency as Stripe writes it.
+    pub currency: String,
+}
+
+/// The choice that stands for it until it has yielded a token.
+const ELEMENT: &str = "stripe:element";
 
 /// The form. Works as it is; an island around it guards against repeats.
 #[component]
@@ -36,8 +54,19 @@ pub fn PayForm(
     paying: Paying,
 ) -> impl IntoView {
     let first = paying.tokens.first().cloned().unwrap_or_default();
-    let (own, others): (Vec<_>, Vec<_>) =
-        paying.tokens.into_iter().partition(|token| !token.contains(':'));
+    let offered = paying.tokens.iter().any(|token| token == ELEMENT);
+    let tokens = paying.tokens.into_iter().filter(|token| token != ELEMENT);
+    let (own, others): (Vec<_>, Vec<_>) = tokens.partition(|token| !token.contains(':'));
+    let page = format!("/checkout/{}", paying.checkout_id);
+    let element = match paying.element {
+        Some(element) => Some(element_choice(element, &page).into_any()),
+        // A page that was not loaded for it leads to one that is.
+        None if offered => {
+            let link = format!("{page}?with=stripe");
+            Some(view! { <p><a href=link data-with-stripe>{words::BY_STRIPE}</a></p> }.into_any())
+        }
+        None => None,
+    };
     let (ordinary, trouble): (Vec<_>, Vec<_>) =
         own.into_iter().partition(|token| is_ordinary(token));
     let others = by_provider(others)
@@ -61,6 +90,7 @@ pub fn PayForm(
                 <legend>{words::CHOOSE}</legend>
                 {group("cards-ordinary".to_owned(), words::EVERYDAY.to_owned(), ordinary, &first)}
                 {group("cards-trouble".to_owned(), words::TROUBLE.to_owned(), trouble, &first)}
+                {element}
                 {others}
             </fieldset>
             <p class="hint">{words::TOKENS_HINT}</p>
@@ -72,6 +102,48 @@ pub fn PayForm(
         </form>
     }
     .into_any()
+}
+
+/// The card form of Stripe's: a choice that works once its script is there.
+fn element_choice(element: Element, page: &str) -> impl IntoView + use<> {
+    let return_url = format!("{page}/return");
+    view! {
+        <div class="card-group">
+            <label class="card-choice" data-card=ELEMENT>
+                <input
+                    type="radio"
+                    name="payment_token"
+                    id="card-element"
+                    value=ELEMENT
+                    aria-labelledby="name-element"
+                    aria-describedby="hint-element"
+                    required
+                    disabled
+                />
+                <span class="card-name" id="name-element">
+                    {words::BY_STRIPE}
+                </span>
+                <span class="hint" id="hint-element">
+                    {words::BY_STRIPE_HINT}
+                </span>
+            </label>
+            <div
+                class="stripe-element"
+                data-stripe-element
+                data-key=element.public_key
+                data-amount=element.amount
+                data-currency=element.currency
+                data-return-url=return_url
+                data-unreachable=words::STRIPE_UNREACHABLE
+                hidden
+            >
+                <div data-stripe-mount></div>
+                <p role="alert" data-stripe-says></p>
+            </div>
+        </div>
+        <script nonce=use_nonce() src=element.script></script>
+        <script nonce=use_nonce() inner_html=include_str!("pay_form/element.js")></script>
+    }
 }
 
 /// Further providers with their tokens, in the order they come.

@@ -179,7 +179,11 @@ impl Follower {
             }
             let moved = sequence > inner.sequence;
             inner.sequence = sequence;
-            inner.present(html, json.clone());
+            // A provider's own form is not drawn anew under the shopper's hands.
+            let typing = browser::find(&inner.slot, "[data-stripe-element]").is_some();
+            if moved || !typing {
+                inner.present(html, json.clone());
+            }
             inner.settled = browser::is_true(json, "end");
             moved
         };

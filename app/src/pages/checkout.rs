@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::{
     components::{
         lines::Lines,
-        pay_form::{PayForm, Paying},
+        pay_form::{Element, PayForm, Paying},
     },
     islands::pay_guard::PayGuard,
     text::labels::{checkout as labels, unknown},
@@ -21,6 +21,8 @@ pub fn CheckoutPage(
     checkout_id: CheckoutId,
     /// The cards to choose from.
     tokens: Vec<String>,
+    /// Stripe's own form, where it is set up.
+    element: Option<Element>,
 ) -> impl IntoView {
     let paying = Paying {
         checkout_id,
@@ -29,6 +31,7 @@ pub fn CheckoutPage(
         total: cart.total,
         attempt: 1,
         tokens,
+        element,
     };
     view! {
         <h1>{labels::TITLE}</h1>

@@ -81,6 +81,11 @@ pub mod checkout {
     pub const LINES: &str = "What is ordered";
     pub const CHANGE_CART: &str = "Change the cart";
     pub const PAYMENT: &str = "Payment";
+    pub const BY_STRIPE: &str = "Card, by Stripe";
+    pub const BY_STRIPE_HINT: &str =
+        "You type it into Stripe's form: its number never comes near this shop.";
+    pub const STRIPE_UNREACHABLE: &str =
+        "Stripe's form did not answer. Nothing was ordered and nothing was charged.";
     pub const CHOOSE: &str = "Choose how to pay";
     pub const EVERYDAY: &str = "Ordinary cards";
     pub const TROUBLE: &str = "Cards for a bad day on the network";

@@ -37,7 +37,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     engine::Engine,
-    provider::{Access, EncodeError, Provider, WebhookError},
+    provider::{Access, EncodeError, InBrowser, Provider, WebhookError},
     store::{
         Store, StoreError,
         sqlite::{OpenError, SqliteStore},
@@ -263,6 +263,8 @@ pub struct WayToPay {
     pub provider: String,
     /// With what: one of the provider's test tokens, or its own page.
     pub tokens: Vec<String>,
+    /// Its own form in the browser, for the amount that was asked about.
+    pub in_browser: Option<InBrowser>,
 }
 
 /// The engine. Cheap to clone.
@@ -489,13 +491,14 @@ impl Payments {
     }
 
     /// The ways to pay, in the order they are shown; the first one's tokens need no prefix.
-    pub fn ways_to_pay(&self) -> Vec<WayToPay> {
+    pub fn ways_to_pay(&self, amount: Money) -> Vec<WayToPay> {
         let takes = |it: &&Arc<dyn Provider>| it.capability(&Kind::PAYMENT).is_some();
         let providers = self.engine().providers.iter().filter(takes);
         providers
             .map(|provider| WayToPay {
                 provider: provider.name().to_owned(),
                 tokens: provider.test_tokens().iter().map(|it| (*it).to_owned()).collect(),
+                in_browser: provider.in_browser(amount),
             })
             .collect()
     }

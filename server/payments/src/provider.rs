@@ -269,6 +269,21 @@ pub enum Listing {
     None,
 }
 
+/// What a provider's own form in the browser needs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InBrowser {
+    /// The provider's script.
+    pub script: &'static str,
+    /// Where else its form goes: hosts of frames and of requests.
+    pub hosts: &'static [&'static str],
+    /// The key that anybody may see.
+    pub public_key: String,
+    /// The amount, in the provider's units.
+    pub amount: i64,
+    /// Its currency, as the provider writes it.
+    pub currency: String,
+}
+
 /// Why an event is not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WebhookError {
@@ -322,7 +337,12 @@ pub trait Provider: Send + Sync {
     async fn list(&self, _since: Timestamp) -> Listing {
         Listing::None
     }
-    /// The tokens a demo shop offers, in the order they are shown; none where none are shown.
+    /// The provider's own form in the browser for this amount, where one is set up. What it yields
+    /// is a token like any other; no secret of a payment ever leaves the server.
+    fn in_browser(&self, _amount: Money) -> Option<InBrowser> {
+        None
+    }
+    /// The tokens a shop offers, in the order they are shown; none where none are shown.
     fn test_tokens(&self) -> &'static [&'static str];
 }
 

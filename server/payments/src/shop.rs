@@ -156,8 +156,17 @@ fn check_instrument(token: &str) -> Result<(), Error> {
     let (_, token) = chosen(token);
     let plain = token.len() <= 64
         && token.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    let digits = token.chars().filter(char::is_ascii_digit).count();
-    if token.is_empty() || !plain || digits >= 12 {
+    // Digits in a row, however they are grouped: a token of letters and digits is none.
+    let mut run = 0;
+    let longest = token.chars().fold(0, |longest: u32, it| {
+        run = match it {
+            '0'..='9' => run + 1,
+            '-' | '_' => run,
+            _ => 0,
+        };
+        longest.max(run)
+    });
+    if token.is_empty() || !plain || longest >= 12 {
         return Err(Error::Invalid("choose one of the listed cards".into()));
     }
     Ok(())

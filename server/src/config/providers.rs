@@ -74,6 +74,9 @@ pub struct StripeFlags {
     /// A file that holds the webhook secrets instead.
     #[arg(long, env = "PAYONCE_STRIPE_WEBHOOK_SECRET_FILE")]
     pub stripe_webhook_secret_file: Option<PathBuf>,
+    /// The key that browsers see; with it Stripe's Payment Element is offered.
+    #[arg(long, env = "PAYONCE_STRIPE_PUBLISHABLE_KEY", default_value = "")]
+    pub stripe_publishable_key: String,
     /// How long a connection to Stripe may take, in milliseconds.
     #[arg(long, env = "PAYONCE_STRIPE_CONNECT_TIMEOUT_MS", default_value = "2000")]
     pub stripe_connect_timeout_ms: String,
@@ -245,8 +248,18 @@ fn of_stripe(flags: &StripeFlags, waits: Waits, wrong: &mut Wrong) -> Option<Str
         wrong.0.push("PAYONCE_STRIPE_API_KEY is a publishable key: give the secret one, which begins with sk_ or rk_".to_owned());
         return None;
     }
-    if exposed.contains("_live_") {
-        wrong.0.push("PAYONCE_STRIPE_API_KEY is a live key: this shop offers Stripe's test payment methods only and has no card form of Stripe's yet; give a test key".to_owned());
+    let live = exposed.contains("_live_");
+    let publishable = Some(flags.stripe_publishable_key.trim()).filter(|it| !it.is_empty());
+    if publishable.is_some_and(|it| !it.starts_with("pk_") || it.contains("_live_") != live) {
+        wrong.0.push("PAYONCE_STRIPE_PUBLISHABLE_KEY does not belong to PAYONCE_STRIPE_API_KEY: give the one that begins with pk_, of the same mode".to_owned());
+        return None;
+    }
+    if live && publishable.is_none() {
+        wrong.0.push("PAYONCE_STRIPE_PUBLISHABLE_KEY is not set although PAYONCE_STRIPE_API_KEY is a live one: without it shoppers have no form to pay with".to_owned());
+        return None;
+    }
+    if live && flags.stripe_url.trim_end_matches('/') != STRIPE_URL {
+        wrong.0.push(format!("PAYONCE_STRIPE_API_KEY is a live key, but PAYONCE_STRIPE_URL is {:?}: a live key goes to {STRIPE_URL} only", flags.stripe_url));
         return None;
     }
     let list = wrong.take(values::list("PAYONCE_STRIPE_WEBHOOK_SECRET", secrets.as_ref()));
@@ -258,6 +271,7 @@ fn of_stripe(flags: &StripeFlags, waits: Waits, wrong: &mut Wrong) -> Option<Str
         base_url: base_url?,
         api_key,
         webhook_secrets: list?,
+        publishable_key: publishable.map(str::to_owned),
         connect_timeout: connect?,
         response_timeout: response?,
         payment_deadline: waits.minutes(PAYMENT_MINUTES),

@@ -150,11 +150,38 @@ fn a_provider_that_is_half_set_up_is_refused_and_a_whole_one_is_offered() {
         "--paypal-webhook-id",
         "WH-1",
     ];
-    let rows: [(&[&str], &str); 8] = [
+    let rows: [(&[&str], &str); 10] = [
         (&stripe[..2], "PAYONCE_STRIPE_WEBHOOK_SECRET is not set"),
         (&stripe[2..], "PAYONCE_STRIPE_API_KEY is not set"),
         (&["--stripe-api-key", "pk_test_1", stripe[2], stripe[3]], "publishable"),
-        (&["--stripe-api-key", "sk_live_1", stripe[2], stripe[3]], "live key"),
+        (
+            &["--stripe-api-key", "sk_live_1", stripe[2], stripe[3]],
+            "PAYONCE_STRIPE_PUBLISHABLE_KEY is not set",
+        ),
+        (
+            &[
+                "--stripe-api-key",
+                "sk_live_1",
+                stripe[2],
+                stripe[3],
+                "--stripe-publishable-key",
+                "pk_test_1",
+            ],
+            "of the same mode",
+        ),
+        (
+            &[
+                "--stripe-api-key",
+                "sk_live_1",
+                stripe[2],
+                stripe[3],
+                "--stripe-publishable-key",
+                "pk_live_1",
+                "--stripe-url",
+                "http://127.0.0.1:4012",
+            ],
+            "a live key goes to",
+        ),
         (&paypal[..4], "PAYONCE_PAYPAL_WEBHOOK_ID is not set"),
         (&paypal[2..], "PAYONCE_PAYPAL_CLIENT_ID is not set"),
         (&[&paypal[..], &["--paypal-webhook-check", "hope"]].concat(), "give certificate or call"),

@@ -41,7 +41,7 @@ where
 {
     let options = shop.options.clone();
     let document = move || {
-        forbid_other_scripts();
+        forbid_other_scripts(&frame.hosts);
         let (options, frame, visitor, content) =
             (options.clone(), frame.clone(), visitor.clone(), content.clone());
         view! {
@@ -57,13 +57,16 @@ where
 }
 
 /// Only scripts that carry this very response's nonce run.
-fn forbid_other_scripts() {
+fn forbid_other_scripts(hosts: &[&'static str]) {
     let (Some(nonce), Some(response)) = (use_nonce(), use_context::<ResponseOptions>()) else {
         return;
     };
+    // A provider's own form lives in frames of its own, on the pages that have one.
+    let others: String = hosts.iter().map(|host| format!(" {host}")).collect();
+    let frames = if hosts.is_empty() { String::new() } else { format!(" frame-src{others};") };
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic' 'wasm-unsafe-eval'; style-src 'self'; \
-         img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'"
+         img-src 'self' data:; connect-src 'self'{others};{frames} form-action 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'"
     );
     if let Ok(value) = HeaderValue::from_str(&policy) {
         response.insert_header(header::CONTENT_SECURITY_POLICY, value);

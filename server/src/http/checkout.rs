@@ -1,5 +1,7 @@
 //! Pressing Pay, and the page that says what became of it.
 
+use std::sync::Arc;
+
 use app::{
     Frame, Visitor,
     pages::status::StatusPage,
@@ -26,6 +28,7 @@ use serde_json::{Value, json};
 use super::{
     Shop, answer,
     form::{Form, Refusal, invalid},
+    own_form,
 };
 
 /// Where a checkout's page is.
@@ -147,6 +150,8 @@ async fn stranger(shop: &Shop, visitor: Visitor, json: bool, id: CheckoutId) -> 
 #[derive(Deserialize)]
 pub struct Notes {
     note: Option<String>,
+    /// Which provider's own form is asked for.
+    with: Option<String>,
 }
 
 fn notice(notes: &Notes) -> Option<&'static str> {
@@ -173,7 +178,8 @@ pub async fn page(
             if !view.settled {
                 shop.payments.wake(checkout_id);
             }
-            show(&shop, visitor, &view, notice(&notes)).await
+            let own = notes.with.as_deref() == Some("stripe");
+            show(&shop, visitor, view, notice(&notes), own).await
         }
         Ok(None) => {
             answer::problem(&shop, visitor, StatusCode::NOT_FOUND, Problem::NoSuchOrder, None).await
@@ -185,19 +191,25 @@ pub async fn page(
 async fn show(
     shop: &Shop,
     visitor: Visitor,
-    view: &CheckoutView,
+    view: CheckoutView,
     notice: Option<&'static str>,
+    own: bool,
 ) -> Response {
-    let panel = panel::render(view, &shop.tokens);
+    let paying = view.owner.as_ref().filter(|owner| own && owner.pay_attempt.is_some());
+    let form = paying.and_then(|owner| own_form(shop, owner.total));
+    let (element, hosts) = form.unzip();
     let frame = Frame {
-        title: panel.heading.clone(),
+        title: panel::heading(&view),
+        hosts: hosts.unwrap_or_default(),
         // Not while a form waits to be filled in; a refund on its way is waited for too.
         refresh: !view.settled && !view.payment.state.is_void(),
         ..Frame::default()
     };
     let (checkout_id, sequence, settled) = (view.checkout_id, view.sequence, view.settled);
+    let tokens = Arc::clone(&shop.tokens);
     answer::page(shop, visitor, StatusCode::OK, frame, move || {
-        view! { <StatusPage checkout_id=checkout_id sequence=sequence settled=settled panel=panel.clone() notice=notice /> }
+        let panel = panel::render_with(&view, &tokens, element.clone());
+        view! { <StatusPage checkout_id=checkout_id sequence=sequence settled=settled panel=panel notice=notice /> }
     })
     .await
 }

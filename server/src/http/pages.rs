@@ -17,7 +17,7 @@ use axum::{
 use domain::{catalogue::Product, id::CheckoutId};
 use leptos::prelude::*;
 
-use super::{Shop, answer};
+use super::{Shop, answer, own_form};
 
 fn frame(title: &str, public: bool) -> Frame {
     Frame { title: title.to_owned(), public, ..Frame::default() }
@@ -105,9 +105,11 @@ pub async fn checkout(
         Ok(Some(cart)) if !cart.lines.is_empty() => {
             let checkout_id = CheckoutId(uuid::Uuid::new_v4());
             let tokens = shop.tokens.to_vec();
-            let frame = Frame { wide: true, ..frame("Checkout", false) };
+            let (element, hosts) = own_form(&shop, cart.total).unzip();
+            let hosts = hosts.unwrap_or_default();
+            let frame = Frame { wide: true, hosts, ..frame("Checkout", false) };
             answer::page(&shop, visitor, StatusCode::OK, frame, move || {
-                view! { <CheckoutPage cart=cart.clone() checkout_id=checkout_id tokens=tokens.clone() /> }
+                view! { <CheckoutPage cart=cart.clone() checkout_id=checkout_id tokens=tokens.clone() element=element.clone() /> }
             })
             .await
         }

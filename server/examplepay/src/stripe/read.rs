@@ -69,7 +69,7 @@ pub fn create(params: &Params) -> Result<Act, Made> {
 
 /// Reads a confirmation.
 pub fn confirm(id: &str, params: &Params) -> Result<Act, Made> {
-    let known = ["payment_method", "payment_method_types", "return_url"];
+    let known = ["confirmation_token", "payment_method", "payment_method_types", "return_url"];
     params.only(&[&known[..], &TOLERATED[..]].concat())?;
     Ok(Act::Confirm {
         id: id.to_owned(),
@@ -157,7 +157,9 @@ pub fn to_minor(given: i64, currency: &str) -> Result<i64, Made> {
 }
 
 fn payment_method(params: &Params) -> Result<Option<Method>, Made> {
-    let Some(id) = params.get("payment_method") else { return Ok(None) };
+    // A confirmation token stands for the method it is named after: `ctoken_pm_card_visa`.
+    let token = params.get("confirmation_token").and_then(|it| it.strip_prefix("ctoken_"));
+    let Some(id) = token.or(params.get("payment_method")) else { return Ok(None) };
     if tokens::is_card_number(id) {
         let message = "This is a card number. Cards are not sent here.";
         return Err(invalid("payment_method", "parameter_invalid_string", message));

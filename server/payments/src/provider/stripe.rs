@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use domain::{
     capability::{Capability, Idempotency, Lookup, StepSpec},
     evidence::Verdict,
+    money::Money,
     operation::Kind,
     schedule::Timestamp,
 };
@@ -25,8 +26,8 @@ use secrecy::{ExposeSecret, SecretString};
 
 use self::judge::{answered, decode, decode_lookup, parse_event};
 use super::{
-    Answer, Call, EncodeError, Encoded, Event, Intent, Listed, Listing, Provider, Question,
-    WebhookError,
+    Answer, Call, EncodeError, Encoded, Event, InBrowser, Intent, Listed, Listing, Provider,
+    Question, WebhookError,
     wire::{self, ClientError},
 };
 use crate::crash;
@@ -58,6 +59,8 @@ pub struct StripeSettings {
     pub api_key: SecretString,
     /// The secrets of our webhook endpoint; several while one is being changed.
     pub webhook_secrets: Vec<SecretString>,
+    /// The key that browsers see; with it Stripe's Payment Element is offered.
+    pub publishable_key: Option<String>,
     /// How long a connection may take.
     pub connect_timeout: Duration,
     /// How long an answer may take. Stripe's own libraries wait up to 80 s.
@@ -185,7 +188,13 @@ impl Provider for Stripe {
             }
             "confirm" => {
                 let card = intent.instrument.ok_or(EncodeError::Missing("a payment method"))?;
-                let fields = [("payment_method", card), ("return_url", intent.return_url)];
+                // What the Payment Element yields; a card of the test mode is a payment method.
+                let kind = if card.starts_with("ctoken_") {
+                    "confirmation_token"
+                } else {
+                    "payment_method"
+                };
+                let fields = [(kind, card), ("return_url", intent.return_url)];
                 (format!("/v1/payment_intents/{}/confirm", id()?), form(&fields))
             }
             "cancel" => {
@@ -279,6 +288,16 @@ impl Provider for Stripe {
             }
         }
         Listing::All(all)
+    }
+
+    fn in_browser(&self, amount: Money) -> Option<InBrowser> {
+        Some(InBrowser {
+            script: "https://js.stripe.com/v3/",
+            hosts: &["https://js.stripe.com", "https://hooks.stripe.com", "https://api.stripe.com"],
+            public_key: self.settings.publishable_key.clone()?,
+            amount: units::to_stripe(amount).ok()?,
+            currency: amount.currency.code().to_lowercase(),
+        })
     }
 
     fn test_tokens(&self) -> &'static [&'static str] {

@@ -29,6 +29,7 @@ fn everyone() -> Vec<Arc<dyn Provider>> {
             base_url: url(),
             api_key: secret(),
             webhook_secrets: Vec::new(),
+            publishable_key: None,
             connect_timeout,
             response_timeout: 10 * SECOND,
             payment_deadline: 1800 * SECOND,

@@ -18,6 +18,7 @@ fn stripe(key: &str) -> Stripe {
         base_url: "http://127.0.0.1:1".to_owned(),
         api_key: SecretString::from(key.to_owned()),
         webhook_secrets: vec![SecretString::from("whsec_1".to_owned())],
+        publishable_key: Some("pk_test_1".to_owned()),
         connect_timeout: second,
         response_timeout: second,
         payment_deadline: second,
@@ -98,6 +99,13 @@ fn every_request_has_the_fields_of_the_documentation_and_no_other() {
         assert_eq!(fields(&encoded.body), wanted, "{step}");
         assert_eq!(encoded, stripe("sk_test_1").encode(step, &intent(eur)).unwrap(), "equal bytes");
     }
+    let token = Intent { instrument: Some("ctoken_1"), ..intent(eur) };
+    let confirm = stripe("sk_test_1").encode("confirm", &token).unwrap();
+    assert_eq!(
+        fields(&confirm.body)[0],
+        ("confirmation_token".to_owned(), "ctoken_1".to_owned()),
+        "what the Payment Element yields"
+    );
     let odd = Intent { provider_id: Some("pi_1/../../refunds"), ..intent(eur) };
     assert!(stripe("sk_test_1").encode("confirm", &odd).is_err(), "an id is no path");
 }
