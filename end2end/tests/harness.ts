@@ -194,6 +194,11 @@ export class World {
     return `shop:\n${this.shop?.log}\nprovider:\n${this.provider?.log}`;
   }
 
+  /** Where the simulator speaks Stripe's wire. */
+  get stripe(): string {
+    return this.doors[0]!;
+  }
+
   /** Tells the provider's control API something. */
   async tell(path: string, body: unknown): Promise<any> {
     const answer = await fetch(`${this.control}/control/${path}`, {

@@ -165,6 +165,20 @@ test("posts that are not taken: nonsense, another site's, what somebody else has
   expect(world.rows("select 1 from stock where reserved + sold > on_hand")).toHaveLength(0);
 });
 
+test.describe("with Stripe's own card form", () => {
+  test.use({ options: { scale: "0.2", provider: {}, shop: { PAYONCE_STRIPE_PUBLISHABLE_KEY: "pk_test_payonce" } } });
+
+  test("the checkout page", async ({ page }) => {
+    const script = "window.Stripe = () => ({ elements: () => ({ create: () => ({ mount: (it) => (it.textContent = 'Card number, expiry, CVC') }) }) });";
+    await page.route("https://js.stripe.com/**", (route) => route.fulfill({ contentType: "text/javascript", body: script }));
+    const shop = new Shop(page);
+    await shop.fill();
+    await shop.awake();
+    await page.locator("#card-element").check();
+    await inspect(page, "checkout-element");
+  });
+});
+
 test("the status page: given up, being given up, refunded", async ({ page, world }) => {
   const shop = new Shop(page);
   await shop.buy("tok_3ds");
