@@ -8,12 +8,12 @@ test("Stripe's own library creates, confirms, is declined, refunds and reads wha
   const { hostname, port } = new URL(world.stripe);
   const stripe = new Stripe("sk_test_payonce_stripe", { host: hostname, port, protocol: "http", maxNetworkRetries: 0 });
   const made = await stripe.paymentIntents.create(
-    { amount: 2990, currency: "eur", payment_method_types: ["card"], metadata: { reference: "R-1" } },
+    { amount: 2990, currency: "eur", metadata: { reference: "R-1" } },
     { idempotencyKey: "sdk:create" },
   );
   expect(made).toMatchObject({ object: "payment_intent", status: "requires_payment_method", amount: 2990, livemode: false });
   const again = await stripe.paymentIntents.create(
-    { amount: 2990, currency: "eur", payment_method_types: ["card"], metadata: { reference: "R-1" } },
+    { amount: 2990, currency: "eur", metadata: { reference: "R-1" } },
     { idempotencyKey: "sdk:create" },
   );
   expect(again.id).toBe(made.id);
@@ -21,7 +21,7 @@ test("Stripe's own library creates, confirms, is declined, refunds and reads wha
   const paid = await stripe.paymentIntents.confirm(made.id, confirm, { idempotencyKey: "sdk:confirm" });
   expect(paid).toMatchObject({ status: "succeeded", amount_received: 2990 });
   expect((await stripe.paymentIntents.retrieve(made.id)).status).toBe("succeeded");
-  const declined = stripe.paymentIntents.create({ amount: 500, currency: "eur", confirm: true, payment_method: "pm_card_visa_chargeDeclined", payment_method_types: ["card"] });
+  const declined = stripe.paymentIntents.create({ amount: 500, currency: "eur", confirm: true, payment_method: "pm_card_visa_chargeDeclined" });
   await expect(declined).rejects.toMatchObject({ type: "StripeCardError", code: "card_declined", payment_intent: { status: "requires_payment_method" } });
   const other = stripe.paymentIntents.create({ amount: 1, currency: "eur" }, { idempotencyKey: "sdk:create" });
   await expect(other).rejects.toMatchObject({ type: "StripeIdempotencyError" });
