@@ -82,6 +82,12 @@ fn silent(capability: Capability) -> Capability {
     Capability { webhooks: false, ..capability }
 }
 
+/// Nothing takes effect without our last step, and there is nothing to cancel.
+fn left_to_us() -> Capability {
+    let base = by_id_only(forgets_declines(two_steps()));
+    Capability { cancel: None, needs_our_last_step: true, ..base }
+}
+
 fn by_id_only(capability: Capability) -> Capability {
     let lookup = Some(Lookup { by_reference: false, consistency_bound: None });
     Capability { lookup, ..capability }
@@ -112,6 +118,8 @@ walks! {
     lookups_by_id_wait_for_the_id: by_id_only(class_a()),
     no_webhook_is_needed: silent(class_a()),
     no_cancel_is_needed: Capability { cancel: None, ..class_a() },
+    what_waits_for_us_alone_may_be_left_behind: left_to_us(),
+    what_waits_for_us_alone_charges_once_without_news: silent(short_window(left_to_us())),
     a_unique_reference_charges_once: class_b(),
     a_key_alone_charges_once: class_c(),
     a_key_alone_charges_once_in_two_steps: Capability { lookup: None, ..two_steps() },

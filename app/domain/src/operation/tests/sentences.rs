@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::fixtures::*;
 use crate::{
+    capability::Capability,
     evidence::{Act, Evidence, Found, Outcome, Verdict},
     money::{Currency, Money},
     operation::{
@@ -671,4 +672,47 @@ fn attack_23_and_24_a_genuine_event_with_another_amount_or_currency_pays_nothing
         let verdict = Verdict::Definitive(Outcome::Succeeded, found);
         check(&example(State::PendingConfirmation), &webhook(verdict), "·?!");
     }
+}
+
+// Where nothing happens without us.
+
+/// The object waits for the shopper; the step that takes the money was never sent.
+fn waiting_for_us() -> Snapshot {
+    let capability = Capability { cancel: None, needs_our_last_step: true, ..two_steps() };
+    in_state(capability, State::RequiresAction)
+}
+
+#[test]
+fn what_waits_for_a_step_of_ours_that_was_never_sent_is_left_behind_when_its_time_is_over() {
+    let mut s = waiting_for_us();
+    check(&s, &Evidence::Tick, "·");
+    s.action_expires_at = Some(ENTERED);
+    let decision = check(&s, &Evidence::Tick, "canceled");
+    assert_eq!(decision.facts.canceled_why, Some(CanceledWhy::Expired));
+    let given_up = order_is(waiting_for_us(), OrderState::CancelRequested);
+    let decision = check(&given_up, &Evidence::Tick, "canceled");
+    assert_eq!(decision.facts.canceled_why, Some(CanceledWhy::ByShopper));
+}
+
+#[test]
+fn a_step_that_was_ever_sent_rules_that_out() {
+    for (tainted, in_flight) in [(true, false), (false, true)] {
+        let mut s = waiting_for_us();
+        s.action_expires_at = Some(ENTERED);
+        (s.steps[1].tainted, s.steps[1].in_flight, s.steps[1].sends) = (tainted, in_flight, 1);
+        check(&s, &Evidence::Tick, "review");
+    }
+    let mut promised = waiting_for_us();
+    promised.action_expires_at = Some(ENTERED);
+    promised.capability.needs_our_last_step = false;
+    check(&promised, &Evidence::Tick, "review");
+}
+
+#[test]
+fn a_person_may_accept_what_names_no_amount() {
+    let mut s = in_review(ReviewReason::NoLookup, None);
+    (s.amount, s.order) = (None, None);
+    check(&s, &Evidence::Operator(Act::AcceptEffect), "succeeded");
+    let named = in_review(ReviewReason::NoLookup, None);
+    check(&named, &Evidence::Operator(Act::AcceptEffect), "·");
 }

@@ -41,6 +41,7 @@ fn capability() -> BoxedStrategy<Capability> {
         class_d(),
         class_e(),
         Capability { cancel: None, late_failure_reverses: true, ..class_a() },
+        Capability { cancel: None, needs_our_last_step: true, ..two_steps() },
     ];
     select(some).boxed()
 }
@@ -182,7 +183,9 @@ fn closes_by_proof(s: &Snapshot, evidence: &Evidence, decision: &Decision) {
     };
     match (decision.to, decision.facts.canceled_why) {
         (Some(State::Canceled), Some(CanceledWhy::OurFault)) => assert!(s.provider_id.is_none()),
-        (Some(State::Canceled), _) if *evidence == Evidence::Tick => assert!(s.is_void()),
+        (Some(State::Canceled), _) if *evidence == Evidence::Tick => {
+            assert!(s.is_void() || s.is_left_to_us())
+        }
         (Some(State::Rejected | State::Canceled), why) => match evidence {
             Evidence::Answer { verdict, .. } | Evidence::Webhook { verdict, .. } => {
                 assert!(definitive(verdict));
