@@ -3,7 +3,7 @@
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, connect, type AddressInfo, type Socket } from "node:net";
+import { createServer, connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test as base, expect, type BrowserContext, type Page } from "@playwright/test";
@@ -13,14 +13,19 @@ const root = resolve(import.meta.dirname, "../..");
 const program = (name: string) => join(root, "target/debug", name);
 const BOUND = 30_000;
 
-function freePort(): Promise<number> {
-  return new Promise((done) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => done(port));
+/** A free port that no program is given by chance: below those that the system hands out. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 10_000 + (((process.pid % 1000) * 10 + given++) % 10_000);
+    const free = await new Promise<boolean>((done) => {
+      const server = createServer();
+      server.once("error", () => done(false));
+      server.listen(port, "127.0.0.1", () => server.close(() => done(true)));
     });
-  });
+    if (free) return port;
+  }
 }
+let given = 0;
 
 /** Waits for a condition, within a bound. */
 export async function until<T>(what: string, check: () => T | Promise<T>, bound = BOUND): Promise<NonNullable<T>> {

@@ -1063,6 +1063,12 @@ fn proves_absence(s: &Snapshot, sent_at: Timestamp) -> bool {
 /// What a lookup that was sent after closing says: the only thing that may reopen.
 fn after_closing(s: &Snapshot, verdict: &Verdict) -> Decision {
     match verdict {
+        // An object that waits for the shopper takes nothing without a step of ours, and none comes.
+        Verdict::Definitive(Outcome::ActionRequired { .. }, _)
+            if s.capability.needs_our_last_step =>
+        {
+            unchanged()
+        }
         Verdict::Definitive(
             outcome @ (Outcome::Processing | Outcome::ActionRequired { .. }),
             found,

@@ -6,7 +6,10 @@ use std::{
     net::TcpListener,
     path::PathBuf,
     process::{Child, Command, Stdio},
-    sync::mpsc,
+    sync::{
+        atomic::{AtomicU16, Ordering},
+        mpsc,
+    },
     time::{Duration, Instant},
 };
 
@@ -163,8 +166,16 @@ fn binary(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_payonce")).with_file_name(name)
 }
 
+/// A free port that no program is given by chance: below those that the system hands out.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = u16::try_from(std::process::id() % 100).unwrap() * 100;
+    loop {
+        let port = 20_000 + (start + NEXT.fetch_add(1, Ordering::Relaxed)) % 10_000;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 impl World {

@@ -716,3 +716,16 @@ fn a_person_may_accept_what_names_no_amount() {
     let named = in_review(ReviewReason::NoLookup, None);
     check(&named, &Evidence::Operator(Act::AcceptEffect), "·");
 }
+
+#[test]
+fn a_closed_operation_whose_object_waits_for_the_shopper_stays_closed_if_only_we_can_finish_it() {
+    for state in [State::Rejected, State::Canceled] {
+        let mut s = waiting_for_us();
+        s.state = state;
+        check(&s, &lookup(action()), "·");
+        check(&s, &lookup(processing()), "pending?!");
+        check(&s, &lookup(succeeded()), "succeeded!");
+        s.capability.needs_our_last_step = false;
+        check(&s, &lookup(action()), "action!");
+    }
+}
