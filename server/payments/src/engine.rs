@@ -458,7 +458,9 @@ impl Engine {
         );
         let at_once = (asked && by_news && self.may_wake(loaded, evidence, now)) || tick_of_order;
         let operation = &mut loaded.operation;
-        operation.next_action_at = if at_once { Some(now) } else { regular };
+        // A time beyond the longest wait would be taken for a clock's fault, and be due at once.
+        let far = now.after(self.timing.longest_wait() / 2);
+        operation.next_action_at = if at_once { Some(now) } else { regular.map(|at| at.min(far)) };
         if steps && operation.next_action_at.is_none() {
             operation.next_action_at = operation.lease_until;
         }

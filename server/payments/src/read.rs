@@ -98,7 +98,9 @@ pub async fn checkout(
         None
     };
     let refund_due = order.state == OrderState::RefundDue;
-    let settled = !waits(&order) && !refund_due && !operations.iter().any(unsettled);
+    // A dispute may be open for months; nobody waits at a page for it.
+    let open = operations.iter().filter(|it| it.kind != Kind::EXTERNAL).any(unsettled);
+    let settled = !waits(&order) && !refund_due && !open;
     Ok(Some(CheckoutView {
         checkout_id: id,
         reference: order.reference.clone(),

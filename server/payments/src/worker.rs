@@ -193,7 +193,10 @@ impl Worker {
             || next_due(&loaded.snapshot, &loaded.progress, timing, None, clock::jitter(), now);
         let at = at.or_else(regular);
         let expected = loaded.operation.version;
-        loaded.operation.next_action_at = at.map(|at| at.max(now.after(Duration::from_millis(50))));
+        // Soon enough to be no clock's fault, and late enough not to spin.
+        let far = now.after(timing.longest_wait() / 2);
+        let soon = now.after(Duration::from_millis(50));
+        loaded.operation.next_action_at = at.map(|at| at.min(far).max(soon));
         loaded.operation.version += 1;
         if work.update_operation(&loaded.operation, expected).await? == Stored::Stale {
             return Err(Error::Stale);

@@ -314,3 +314,25 @@ async fn an_order_that_was_not_paid_has_nothing_to_give_back() {
         assert_eq!(refundable(&world, &checkout).await, 0, "{card}");
     }
 }
+
+#[tokio::test]
+async fn case_18_fully_refunded_on_a_repeat_is_our_own_refund_found_by_its_reference() {
+    let world = world().await;
+    let checkout = paid(&world, "paypal:wallet|balance").await;
+    let issue = r#"{"name":"UNPROCESSABLE_ENTITY","details":[{"issue":"CAPTURE_FULLY_REFUNDED"}]}"#;
+    world.control("/control/webhooks/mode", &json!({"mode": "off"})).await;
+    world.control("/control/lookups", &json!({"not_found_for_ms": 2500})).await;
+    world
+        .fault(
+            "create_refund",
+            json!([
+                {"answer": {"kind": LOST}},
+                {"execute": false, "answer": {"kind": "status", "status": 422, "body": issue}},
+            ]),
+        )
+        .await;
+    assert_eq!(ask(&world, &checkout, Uuid::new_v4(), 2990).await.0, 202);
+    settled(&world, &checkout, &["succeeded"]).await;
+    assert_eq!(world.order_state(&checkout).await, "refunded");
+    assert_eq!(balance(&world, &checkout).await, 0);
+}

@@ -330,6 +330,13 @@ async fn a_dispute_at_stripe_is_an_effect_of_its_own_and_the_payment_is_not_char
         })
         .await;
     assert_eq!(world.number("select count(*) from alerts where kind = 'external_effect'").await, 1);
+    // Its end may be months away: it is not looked at all the time, and nobody waits for it.
+    let version = "select version from operations where kind = 'external'";
+    let before = world.number(version).await;
+    let other = play(&world, EXAMPLEPAY, "meanwhile").await;
+    expect_paid_once(&world, EXAMPLEPAY, &other, "meanwhile").await;
+    assert!(world.number(version).await <= before + 1, "it does not spin");
+    assert_eq!(world.status(&checkout).await["end"], true);
     assert_eq!(world.state(&checkout).await, "succeeded", "the charge itself stays what it is");
     assert!(world.next_form(&checkout).await.is_none());
     assert_eq!(world.sends(&checkout).await.len(), 2, "one create and one confirm");
@@ -353,4 +360,28 @@ async fn an_event_of_the_other_mode_is_kept_told_and_moves_nothing() {
     assert!(told.to_string().contains("200"), "{told}");
     world.until_number("select count(*) from alerts where kind = 'live_mode'", 1).await;
     assert_eq!(world.state(&checkout).await, "requires_action");
+}
+
+#[tokio::test]
+async fn case_28_an_idempotency_error_is_never_a_decline_and_tells_a_person() {
+    let world = World::start().await;
+    let error = r#"{"error":{"type":"idempotency_error","message":"other parameters"}}"#;
+    world.fault("confirm_payment", json!([{"execute": false, "answer": status(400, error)}])).await;
+    let checkout = play(&world, STRIPE, "an idempotency error").await;
+    expect_paid_once(&world, STRIPE, &checkout, "an idempotency error").await;
+    assert!(world.history(&checkout).await.contains(&"pending_confirmation".to_owned()));
+    assert_eq!(world.number("select count(*) from alerts where kind = 'unlisted'").await, 1);
+}
+
+#[tokio::test]
+async fn a_known_issue_that_says_done_already_is_looked_up_on_paypals_wire() {
+    let issue = |code: &str| {
+        format!(r#"{{"name":"UNPROCESSABLE_ENTITY","details":[{{"issue":"{code}"}}]}}"#)
+    };
+    for code in ["ORDER_ALREADY_CAPTURED", "ORDER_COMPLETION_IN_PROGRESS", "DUPLICATE_INVOICE_ID"] {
+        let world = World::start().await;
+        world.fault("capture_payment", json!([{"answer": status(422, &issue(code))}])).await;
+        let checkout = play(&world, PAYPAL, code).await;
+        expect_paid_once(&world, PAYPAL, &checkout, code).await;
+    }
 }

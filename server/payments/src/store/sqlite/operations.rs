@@ -184,7 +184,7 @@ pub async fn next_due(db: &mut Db) -> Result<Option<Timestamp>, StoreError> {
 pub async fn oldest_unknown(db: &mut Db) -> Result<Vec<(String, Timestamp)>, StoreError> {
     let rows = sqlx::query(
         "select provider, min(unknown_since) as since from operations
-         where unknown_since is not null group by provider",
+         where unknown_since is not null and kind <> 'external' group by provider",
     )
     .fetch_all(db)
     .await?;
