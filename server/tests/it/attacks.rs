@@ -587,7 +587,7 @@ async fn a_graceful_stop_during_a_lookup_records_its_answer() {
     let mut world = World::start().await;
     mode(&world, "off").await;
     let slow = json!([{"delay_ms": 1500}]);
-    world.fault("find_payment", slow).await;
+    world.fault_then("find_payment", slow, "repeat_last").await;
     let checkout = world.buy("tok_lost_response").await;
     world
         .until_that("a lookup is on its way", async || {
