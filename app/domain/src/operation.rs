@@ -266,6 +266,8 @@ pub struct Snapshot {
     pub cancel_grace: Duration,
     /// The order, for operations that pay one.
     pub order: Option<OrderFacts>,
+    /// Its order no longer needs it: a parcel of an order that was refunded.
+    pub given_up: bool,
 }
 
 impl Snapshot {
@@ -289,7 +291,7 @@ impl Snapshot {
 
     /// Whether its order can no longer take its effect.
     pub fn is_unwanted(&self) -> bool {
-        self.order.is_some_and(|order| order.state != OrderState::AwaitingPayment)
+        self.given_up || self.order.is_some_and(|order| order.state != OrderState::AwaitingPayment)
     }
 
     /// Until when the shopper may confirm.

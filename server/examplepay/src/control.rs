@@ -277,11 +277,15 @@ async fn dashboard_refund(
     let hook = Hook::default();
     let key = fresh("dashboard");
     let asked = Asked { key: &key, request_id: "req_control", hook: &hook, later: true };
+    // On PayPal's wire such a refund bears what its capture bore.
+    let find = "select reference from payments where id = ? and wire = 'paypal'";
+    let bears: Option<String> = sqlx::query_scalar(find).bind(&id).fetch_optional(&mut *tx).await?;
+    let extra = bears.map_or(json!({}), |it| json!({"custom_id": it, "invoice_id": it}));
     let back = Back {
         reference: "dashboard",
         amount_minor: Some(body.amount_minor),
         currency: None,
-        extra: &json!({}),
+        extra: &extra,
     };
     let given = ledger::give_back(&provider, &mut tx, &id, &back, &asked).await?;
     if given == GivenBack::NoPayment {

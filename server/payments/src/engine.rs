@@ -171,7 +171,8 @@ impl Engine {
         } else {
             None
         };
-        let snapshot = self.snapshot(&operation, &steps, &attempts, capability, facts);
+        let mut snapshot = self.snapshot(&operation, &steps, &attempts, capability, facts);
+        snapshot.given_up = is_given_up(&operation, &order);
         let progress = progress(&operation, &attempts);
         Ok(Loaded { operation, steps, order, siblings, attempts, snapshot, progress })
     }
@@ -217,6 +218,7 @@ impl Engine {
             all_ended_at,
             capability,
             cancel_grace: self.timing.cancel_grace,
+            given_up: false,
             order,
         }
     }
@@ -257,6 +259,10 @@ impl Engine {
         self.log(&before, &loaded.operation, evidence, &outcome.decision);
         if ticks {
             for sibling in loaded.siblings.iter().filter(|sibling| sibling.state.is_open()) {
+                // One whose provider is no longer set up must not hold this up.
+                if self.capability(sibling).is_err() {
+                    continue;
+                }
                 let loaded = self.load(work, sibling.id).await?;
                 let told =
                     Box::pin(self.apply(work, loaded, &Evidence::Tick, Lease::Keep, now)).await?;
@@ -573,6 +579,18 @@ pub fn order_transition(
         order_state: order.state,
         at: now,
     }
+}
+
+/// Whether an order that was paid once no longer needs its parcel.
+fn is_given_up(operation: &Operation, order: &Order) -> bool {
+    operation.kind == Kind::SHIPMENT
+        && matches!(
+            order.state,
+            OrderState::Refunded
+                | OrderState::RefundDue
+                | OrderState::PaymentReversed
+                | OrderState::Canceled
+        )
 }
 
 /// Whether money of this order may still move without a new act of somebody.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::{evidence::Evidence, id::OperationId, schedule::Timestamp};
+use domain::{evidence::Evidence, id::OperationId, operation::Kind, schedule::Timestamp};
 
 use crate::{
     Error, clock, crash,
@@ -148,7 +148,16 @@ async fn find(
     ];
     for name in names.into_iter().flatten() {
         if let Some(id) = work.find_operation(provider, name).await? {
-            return Ok(Some(id));
+            // What went back may bear its payment's reference, and is not about the payment.
+            let back = event.made_elsewhere.is_some();
+            let payment = back
+                && work
+                    .operation(id)
+                    .await?
+                    .is_some_and(|operation| operation.kind == Kind::PAYMENT);
+            if !payment {
+                return Ok(Some(id));
+            }
         }
     }
     Ok(None)

@@ -119,7 +119,8 @@ fn payment_view(
     order: &Order,
     canceling: bool,
 ) -> Result<PaymentView, Error> {
-    let capability = engine.capability(payment)?;
+    // A provider that is no longer set up promises nothing.
+    let promised = engine.capability(payment).is_ok_and(|it| it.decline_takes_no_money);
     let face = face(payment, order, canceling);
     let asks = unsettled(payment);
     Ok(PaymentView {
@@ -136,7 +137,7 @@ fn payment_view(
         action_url: payment.action_url.clone().filter(|_| face == Face::ConfirmAtBank),
         decline_code: payment.decline_code.clone(),
         no_money_taken: match payment.state {
-            State::Rejected => capability.decline_takes_no_money,
+            State::Rejected => promised,
             State::Canceled => true,
             State::Created
             | State::Requested

@@ -17,7 +17,7 @@ use crate::{
     Error, clock,
     engine::{Engine, Lease, Outcome, order_transition},
     opening,
-    provider::{Event, Listed},
+    provider::{Event, Listed, ListedKind},
     store::{Named, Operation, Order, Work},
 };
 
@@ -163,7 +163,9 @@ async fn noted(
     Ok(order)
 }
 
-/// Whether an operation of ours made what a provider tells of.
+/// Whether an operation of ours made what a provider tells of: by its id, or by our reference as
+/// long as that operation has no other object. A refund may bear the reference of its payment, and
+/// is not made by that.
 pub async fn made_by_us(
     work: &mut dyn Work,
     provider: &str,
@@ -173,10 +175,24 @@ pub async fn made_by_us(
     if by_id.is_some() {
         return Ok(by_id);
     }
-    match &listed.reference {
-        Some(reference) => Ok(work.find_operation(provider, Named::Reference(reference)).await?),
-        None => Ok(None),
-    }
+    let Some(reference) = &listed.reference else { return Ok(None) };
+    let Some(id) = work.find_operation(provider, Named::Reference(reference)).await? else {
+        return Ok(None);
+    };
+    let Some(operation) = work.operation(id).await? else { return Ok(None) };
+    let same_way = (operation.kind == Kind::PAYMENT) == (listed.kind == ListedKind::Taken);
+    Ok((same_way && operation.provider_operation_id.is_none()).then_some(id))
+}
+
+/// A refund of ours whose object is not known yet and may be the one that is told of.
+fn may_be_ours(payment: &Operation, operations: &[Operation], listed: &Listed) -> bool {
+    operations.iter().any(|it| {
+        it.kind == Kind::REFUND
+            && it.refunds == Some(payment.id)
+            && it.provider_operation_id.is_none()
+            && !it.state.is_void()
+            && it.amount == listed.amount
+    })
 }
 
 /// Records a refund or a dispute that was made at the provider's side: from now on it reduces what
@@ -233,6 +249,10 @@ async fn open_external(
     let Some(payment) = work.operation(payment).await? else { return Ok(None) };
     let Some(order) = work.order(payment.order_id).await? else { return Ok(None) };
     let operations = work.operations_of(order.id).await?;
+    if may_be_ours(&payment, &operations, listed) {
+        // Its own answer, or the next question, gives it its id; then this is judged again.
+        return Ok(None);
+    }
     let hash = fingerprint("external", &listed.provider_id, listed.amount, &[]);
     let kind = Kind::EXTERNAL;
     let amount = listed.amount;
@@ -249,8 +269,10 @@ async fn open_external(
     let moved = Operation { version: version + 1, ..operation };
     work.update_operation(&moved, version).await?;
     noted(work, &moved, order.clone(), "made_elsewhere", "provider", now).await?;
-    let detail =
-        format!("{} of order {} went back at {provider} without us", amount, order.reference);
+    let detail = format!(
+        "{} of order {} is told to go back at {provider} without us",
+        amount, order.reference
+    );
     let incident = format!("external:{provider}:{}", listed.provider_id);
     engine.alert(work, &incident, "external_effect", &detail, now).await?;
     Ok(Some(moved.id))

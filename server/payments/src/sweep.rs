@@ -41,10 +41,13 @@ pub async fn run(engine: &Engine) -> Result<(), Error> {
         match provider.list(since).await {
             Listing::None => {}
             Listing::Unanswered => {
-                tracing::warn!(
-                    provider = provider.name(),
-                    "no whole list came; the comparison waits"
-                );
+                let name = provider.name();
+                tracing::warn!(provider = name, "no whole list came; the comparison waits");
+                let late = engine.timing.sweep.saturating_mul(2);
+                if last.is_some_and(|(at, _)| now.since(at) > late) {
+                    let detail = format!("{name} has given no list for long");
+                    alert(engine, "no_comparison", name, &detail, now).await?;
+                }
             }
             Listing::All(listed) => {
                 compare(engine, provider.as_ref(), &listed, since, now).await?;
@@ -105,6 +108,15 @@ async fn theirs(
     };
     match operation {
         Some(operation) if agrees(&operation, row) => {}
+        Some(operation) if operation.kind == Kind::EXTERNAL => {
+            let name = provider.name();
+            let told =
+                refunds::record_external(engine, work.as_mut(), name, row, Some(now), now).await?;
+            if let Some((_, outcome)) = told {
+                work.commit().await?;
+                engine.announce(&outcome);
+            }
+        }
         Some(operation) => {
             // What is told wakes a lookup; where there is none, it is judged as told.
             let loaded = engine.load(work.as_mut(), operation.id).await?;
@@ -139,6 +151,8 @@ fn agrees(operation: &Operation, row: &Listed) -> bool {
         (Outcome::Succeeded, State::Reversed) | (Outcome::Reversed, State::Reversed) => true,
         (Outcome::Succeeded, _) => false,
         (Outcome::Reversed, state) => state != State::Succeeded,
+        // Something undid it after it had succeeded.
+        (Outcome::Rejected { .. } | Outcome::Canceled, State::Succeeded) => false,
         // No effect, or none yet: the operation's own lookups follow it.
         (
             Outcome::Rejected { .. }

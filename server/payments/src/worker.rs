@@ -54,6 +54,19 @@ struct Granted {
     state: State,
 }
 
+/// An operation that a task works on; free again when this is dropped, however that comes.
+struct Busy<'a> {
+    worker: &'a Worker,
+    id: OperationId,
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.worker.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.worker.engine.wake.notify_one();
+    }
+}
+
 enum Request {
     Send(Call),
     Lookup(Question),
@@ -116,14 +129,13 @@ impl Worker {
             if fresh {
                 let worker = Arc::clone(self);
                 self.tasks.spawn(async move {
+                    let _busy = Busy { worker: &worker, id };
                     let done = worker.step(id).await;
-                    worker.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
                     if let Err(reason) = done {
                         tracing::warn!(operation_id = %id, reason = &reason as &dyn std::error::Error,
                             "a step of the worker was not recorded; it will be looked at again");
                         tokio::time::sleep(Duration::from_millis(200)).await;
                     }
-                    worker.engine.wake.notify_one();
                 });
             }
         }

@@ -372,7 +372,8 @@ fn trust(flags: &PayPalFlags) -> Result<Trust, String> {
     let simulator = match &flags.paypal_simulator_root {
         None => None,
         Some(_)
-            if [LIVE_URL, PAYPAL_SANDBOX_URL].contains(&flags.paypal_url.trim_end_matches('/')) =>
+            if values::url("PAYONCE_PAYPAL_URL", &flags.paypal_url)
+                .is_ok_and(|url| [LIVE_URL, PAYPAL_SANDBOX_URL].contains(&url.as_str())) =>
         {
             return Err(format!(
                 "PAYONCE_PAYPAL_SIMULATOR_ROOT is set, but PAYONCE_PAYPAL_URL is PayPal's own ({}): take it away",

@@ -468,7 +468,12 @@ impl World {
 
     /// Somebody pays at the provider with our key, and no order of ours asked for it.
     pub async fn pay_behind_our_back(&self, card: &str) {
-        let reference = Uuid::new_v4().to_string();
+        self.pay_with_reference(card, &Uuid::new_v4().to_string()).await;
+    }
+
+    /// The same under a given reference.
+    pub async fn pay_with_reference(&self, card: &str, reference: &str) {
+        let key = Uuid::new_v4().to_string();
         let request = match card.strip_prefix("stripe:") {
             Some(card) => {
                 let url = format!("{}/v1/payment_intents", self.doors.stripe);
@@ -478,6 +483,7 @@ impl World {
                     ("confirm", "true"),
                     ("payment_method", card),
                     ("payment_method_types[0]", "card"),
+                    ("metadata[reference]", reference),
                 ])
             }
             None => {
@@ -489,7 +495,7 @@ impl World {
                 self.http.post(url).bearer_auth("sk_test_payonce").json(&body)
             }
         };
-        let answer = request.header("Idempotency-Key", reference).send().await.unwrap();
+        let answer = request.header("Idempotency-Key", key).send().await.unwrap();
         let (status, text) = (answer.status(), answer.text().await.unwrap());
         assert!(status.is_success(), "{text}");
     }

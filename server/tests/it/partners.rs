@@ -134,3 +134,30 @@ async fn partners_that_are_away_leave_the_payment_alone_and_are_asked_again() {
     until(&world, &checkout, "invoice", "succeeded").await;
     assert_eq!(done(&world, &checkout).await.len(), 2);
 }
+
+#[tokio::test]
+async fn a_parcel_that_was_not_handed_over_is_kept_when_the_order_is_refunded() {
+    let token = "an-operators-token-of-these-tests";
+    let world = World::with(Options {
+        partners: true,
+        shop: vec![("PAYONCE_OPERATOR_TOKEN", token.to_owned())],
+        ..Options::default()
+    })
+    .await;
+    let later = json!([{"execute": false, "answer": {"kind": "status", "status": 429, "body": "{}", "headers": {"Retry-After": "600"}}}]);
+    world.fault("create_shipment", later).await;
+    let checkout = world.buy("tok_visa").await;
+    world.until(&checkout, &["succeeded"]).await;
+    until(&world, &checkout, "shipment", "retry_scheduled").await;
+    let path = format!("/api/orders/{}/refunds", world.reference(&checkout).await);
+    let wish = json!({
+        "refund_request_id": uuid::Uuid::new_v4(), "amount_minor": 2990, "currency": "EUR",
+        "reason": "changed their mind",
+    });
+    let answer = world.http.post(world.url(&path)).bearer_auth(token).json(&wish);
+    assert_eq!(answer.send().await.unwrap().status(), 202);
+    until(&world, &checkout, "shipment", "canceled").await;
+    assert_eq!(world.order_state(&checkout).await, "refunded");
+    assert_eq!(done(&world, &checkout).await.iter().filter(|it| *it == "shipment").count(), 0);
+    assert_eq!(world.number("select count(*) from alerts where kind = 'undone'").await, 1);
+}

@@ -336,3 +336,54 @@ async fn case_18_fully_refunded_on_a_repeat_is_our_own_refund_found_by_its_refer
     assert_eq!(world.order_state(&checkout).await, "refunded");
     assert_eq!(balance(&world, &checkout).await, 0);
 }
+
+#[tokio::test]
+async fn money_that_went_back_before_it_was_known_to_have_come_pays_no_order() {
+    let world = world().await;
+    world.control("/control/webhooks/mode", &json!({"mode": "off"})).await;
+    world.control("/control/lookups", &json!({"status": 503, "for_ms": 600_000})).await;
+    world.fault("confirm_payment", json!([{"answer": {"kind": LOST}}])).await;
+    let checkout = world.buy("stripe:pm_card_visa").await;
+    world.until(&checkout, &["pending_confirmation"]).await;
+    world.control("/control/webhooks/mode", &json!({"mode": "normal"})).await;
+    let id: String =
+        sqlx::query_scalar("select provider_operation_id from operations where kind = 'payment'")
+            .fetch_one(world.database())
+            .await
+            .unwrap();
+    let dashboard = format!("/control/payments/{id}/refund");
+    world.control(&dashboard, &json!({"amount_minor": 2990})).await;
+    world
+        .until_that("the refund is on record", async || {
+            world.states(&checkout, "external").await == ["succeeded"]
+        })
+        .await;
+    world.control("/control/lookups", &json!({})).await;
+    world.until(&checkout, &["succeeded"]).await;
+    assert_eq!(world.order_state(&checkout).await, "awaiting_payment", "nothing is kept for it");
+    assert_eq!(refundable(&world, &checkout).await, 0);
+    assert!(world.next_form(&checkout).await.is_none(), "a person looks at it first");
+    let told = "select count(*) from alerts where kind = 'returned_before_taken'";
+    assert_eq!(world.number(told).await, 1);
+    assert_eq!(world.number("select sum(sold) from stock").await, 0);
+    assert_eq!(
+        world.effects(&checkout).await.len(),
+        1,
+        "one charge, and nothing of ours went back"
+    );
+}
+
+#[tokio::test]
+async fn a_second_effect_under_our_reference_is_found_by_the_comparison() {
+    let world = World::with(Options {
+        shop: vec![("PAYONCE_SWEEP_SECONDS", "1".to_owned())],
+        ..Options::default()
+    })
+    .await;
+    let checkout = paid(&world, "stripe:pm_card_visa").await;
+    let reference = format!("{}-1", world.reference(&checkout).await);
+    world.pay_with_reference("stripe:pm_card_visa", &reference).await;
+    world
+        .until_number("select count(*) from alerts where kind = 'effect_without_operation'", 1)
+        .await;
+}

@@ -12,7 +12,7 @@ use domain::{
 
 use super::{Engine, Loaded, Outcome, unsettled};
 use crate::{
-    Error, clock, opening, partners,
+    Error, clock, opening, partners, refunds,
     store::{Goods, Operation, Order, Transition, Work},
 };
 
@@ -54,6 +54,13 @@ impl Engine {
                 self.alert(work, &incident, alert.as_str(), &detail, now).await?;
             }
         }
+        let owed = ![Kind::PAYMENT, Kind::EXTERNAL].contains(&operation.kind);
+        if let Some(to) = decision.to.filter(|to| owed && to.is_void()) {
+            let detail =
+                format!("{} of order {} is {to}", operation.kind.as_str(), loaded.order.reference);
+            let name = format!("undone:{}", operation.id);
+            self.alert(work, &name, "undone", &detail, now).await?;
+        }
         let left_review = loaded.snapshot.state == State::RequiresReview
             && decision.to.is_some_and(|to| to != State::RequiresReview);
         if left_review {
@@ -90,8 +97,20 @@ impl Engine {
         now: Timestamp,
     ) -> Result<bool, Error> {
         let old = loaded.order.state;
+        // What went back before we knew that it had come.
+        let paid = loaded.operation.id;
+        let back = loaded.siblings.iter().filter(|it| it.refunds == Some(paid));
+        let gone: i64 = back.filter(|it| !it.state.is_void()).map(|it| it.amount.minor).sum();
         for effect in outcome.decision.effects.clone() {
             match effect {
+                Effect::TakePayment if gone > 0 => {
+                    let detail = format!(
+                        "the payment of order {} came after {gone} of it had gone back",
+                        loaded.order.reference
+                    );
+                    let name = format!("returned-before-taken:{}", loaded.operation.id);
+                    self.alert(work, &name, "returned_before_taken", &detail, now).await?;
+                }
                 Effect::TakePayment => {
                     if loaded.order.goods == Goods::Free {
                         let short = work.reserve(&loaded.order.lines).await?;
@@ -180,7 +199,13 @@ impl Engine {
         now: Timestamp,
     ) -> Result<(), Error> {
         let payment = &loaded.operation;
-        let amount = payment.effect.unwrap_or(payment.amount);
+        let all: Vec<Operation> =
+            loaded.siblings.iter().chain(std::iter::once(payment)).cloned().collect();
+        let amount = refunds::left(payment, &all)
+            .unwrap_or_else(|| payment.effect.unwrap_or(payment.amount));
+        if amount.minor <= 0 {
+            return Ok(());
+        }
         let earlier =
             loaded.siblings.iter().filter(|sibling| sibling.compensates == Some(payment.id));
         if earlier.clone().any(|refund| !refund.state.is_void()) {

@@ -126,6 +126,7 @@ pub fn created(capability: Capability) -> Snapshot {
         all_ended_at: None,
         capability,
         cancel_grace: minutes(30),
+        given_up: false,
         order: Some(OrderFacts {
             state: OrderState::AwaitingPayment,
             goods_available: true,

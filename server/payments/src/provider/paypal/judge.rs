@@ -194,8 +194,10 @@ fn judge_order(order: &Order) -> Judged {
         (Some(only), None) => return judge_capture(only, found),
         (None, _) => {}
     }
-    if let Some(newest) = captures.last() {
-        return judge_capture(newest, found);
+    // A no only where every capture is one: another may still be on its way.
+    let no = |it: &&Capture| matches!(it.status.as_str(), "DECLINED" | "FAILED");
+    if let Some(open) = captures.iter().find(|it| !no(it)).or_else(|| captures.last()) {
+        return judge_capture(open, found);
     }
     if let Some(reason) = unreadable(asked) {
         return (Verdict::Contradicts(reason, found), None);

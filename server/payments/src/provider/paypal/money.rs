@@ -48,9 +48,12 @@ pub fn from_paypal(value: &str, code: &str) -> Option<Money> {
     let digits = currency.exponent() as usize;
     let (whole, part) = value.split_once('.').unwrap_or((value, ""));
     let number = |text: &str| text.bytes().all(|it| it.is_ascii_digit());
+    if whole.is_empty() || !number(whole) || !number(part) {
+        return None;
+    }
     // Decimals beyond ours have to be zeros: PayPal may write `500.00` where there are none.
     let (kept, rest) = part.split_at(part.len().min(digits));
-    if whole.is_empty() || !number(whole) || !number(part) || !rest.bytes().all(|it| it == b'0') {
+    if !rest.bytes().all(|it| it == b'0') {
         return None;
     }
     let minor: i64 = format!("{whole}{kept:0<digits$}").parse().ok()?;

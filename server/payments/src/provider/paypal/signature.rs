@@ -11,7 +11,7 @@ use domain::schedule::Timestamp;
 use reqwest::{Client, Url};
 use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime, pem::PemObject};
 use serde_json::value::RawValue;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 use webpki::{EndEntityCert, KeyUsage};
 
 use super::super::wire;
@@ -66,6 +66,9 @@ impl Roots {
             && url.username().is_empty()
             && url.password().is_none()
             && (host == "paypal.com" || host.ends_with(".paypal.com"))
+            && url.path().starts_with("/v1/notifications/certs/")
+            && url.query().is_none()
+            && url.fragment().is_none()
     }
 
     /// Whether a certificate with this name is PayPal's.
@@ -123,6 +126,13 @@ impl<'a> Signed<'a> {
         })
     }
 
+    /// Whether it may be genuine at all: asked before anything is fetched for it.
+    pub fn is_plausible(&self, now: Timestamp) -> bool {
+        self.algorithm == "SHA256withRSA"
+            && BASE64_STANDARD.decode(self.signature).is_ok()
+            && is_recent(self.time, now)
+    }
+
     /// The bytes that were signed.
     fn message(&self, webhook_id: &str, body: &[u8]) -> String {
         format!("{}|{}|{webhook_id}|{}", self.id, self.time, crc32fast::hash(body))
@@ -148,9 +158,15 @@ impl<'a> Signed<'a> {
 pub type Chain = Vec<CertificateDer<'static>>;
 
 /// Chains that were fetched, by address.
-#[derive(Default)]
 pub struct Certificates {
     kept: Mutex<HashMap<String, Chain>>,
+    fetching: Semaphore,
+}
+
+impl Default for Certificates {
+    fn default() -> Self {
+        Self { kept: Mutex::default(), fetching: Semaphore::new(4) }
+    }
 }
 
 impl Certificates {
@@ -161,16 +177,18 @@ impl Certificates {
             tracing::warn!("an event names a certificate at an address that is not allowed");
             return None;
         };
-        let mut kept = self.kept.lock().await;
-        if let Some(chain) = kept.get(url.as_str()) {
+        if let Some(chain) = self.kept.lock().await.get(url.as_str()) {
             return Some(chain.clone());
         }
+        // Nobody waits for somebody else's fetch, and few go on at a time.
+        let _place = self.fetching.try_acquire().ok()?;
         let reply = wire::exchange(client.get(url.clone()), FETCH).await.ok()?;
         if !reply.status.is_success() {
             return None;
         }
         let chain: Result<Chain, _> = CertificateDer::pem_slice_iter(&reply.body).collect();
         let chain = chain.ok().filter(|chain| !chain.is_empty())?;
+        let mut kept = self.kept.lock().await;
         if kept.len() >= KEPT {
             kept.clear();
         }
@@ -193,8 +211,7 @@ pub fn fits(
     let Ok(signature) = BASE64_STANDARD.decode(signed.signature) else { return false };
     let seconds = u64::try_from(now.0.div_euclid(1000)).unwrap_or(0);
     let time = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
-    signed.algorithm == "SHA256withRSA"
-        && is_recent(signed.time, now)
+    signed.is_plausible(now)
         && end.valid_dns_names().any(|name| roots.names(name))
         && roots.trusts(&end, rest, time)
         && end

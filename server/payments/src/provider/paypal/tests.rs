@@ -122,6 +122,7 @@ fn amounts_are_exact_decimal_strings_or_refused() {
         (".50", "EUR", None),
         ("", "EUR", None),
         ("1,000.00", "EUR", None),
+        ("1.aé", "EUR", None),
         ("99999999999999999999.00", "EUR", None),
         ("1.00", "euro", None),
     ] {
@@ -162,6 +163,8 @@ fn issue(name: &str, issue: &str) -> String {
 fn the_capture_decides_and_never_the_order() {
     let two = format!("{},{}", capture("COMPLETED"), capture("COMPLETED").replace("2GG", "3GG"));
     let retried = format!("{},{}", capture("DECLINED"), capture("COMPLETED").replace("2GG", "3GG"));
+    let hidden = format!("{},{}", capture("PENDING"), capture("DECLINED").replace("2GG", "3GG"));
+    let odd = format!("{},{}", capture("PONDERING"), capture("DECLINED").replace("2GG", "3GG"));
     let unlinked = order("CREATED", "").replace("payer-action", "other");
     let rows = [
         (201, order("COMPLETED", &capture("COMPLETED")), "definitive_succeeded", false),
@@ -174,6 +177,8 @@ fn the_capture_decides_and_never_the_order() {
         (201, order("COMPLETED", ""), "indeterminate", true),
         (201, order("COMPLETED", &two), "contradicts", false),
         (201, order("COMPLETED", &retried), "definitive_succeeded", false),
+        (201, order("COMPLETED", &hidden), "definitive_processing", false),
+        (201, order("COMPLETED", &odd), "indeterminate", true),
         (200, order("CREATED", ""), "definitive_action_required", false),
         (200, order("PAYER_ACTION_REQUIRED", ""), "definitive_action_required", false),
         (200, unlinked, "indeterminate", true),
@@ -360,6 +365,8 @@ async fn a_certificate_is_fetched_from_paypal_alone() {
         "https://evilpaypal.com/cert",
         "https://api.paypal.com:8443/cert",
         "https://user@api.paypal.com/cert",
+        "https://api.paypal.com/elsewhere",
+        "https://api.paypal.com/v1/notifications/certs/CERT-1?n=1",
         "https://api.paypal.com@evil.test/cert",
         "file:///etc/passwd",
         "not an address",

@@ -11,6 +11,8 @@ use super::{PayPalSettings, wire};
 
 /// A token is not used in its last minute.
 const MARGIN: Duration = Duration::from_secs(60);
+/// No token is kept for longer than a day, whatever it says.
+const LONGEST: u64 = 24 * 3600;
 
 /// A token for one request.
 #[derive(Clone)]
@@ -59,7 +61,7 @@ impl Tokens {
             return None;
         }
         let granted: Granted = serde_json::from_slice(&reply.body).ok()?;
-        let life = Duration::from_secs(granted.expires_in).saturating_sub(MARGIN);
+        let life = Duration::from_secs(granted.expires_in.min(LONGEST)).saturating_sub(MARGIN);
         *kept = Some((granted.access_token.clone(), Instant::now() + life));
         Some(Token { text: granted.access_token, fresh: true })
     }
