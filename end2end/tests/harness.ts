@@ -204,6 +204,11 @@ export class World {
     return this.doors[0]!;
   }
 
+  /** Where it speaks PayPal's. */
+  get paypal(): string {
+    return this.doors[1]!;
+  }
+
   /** Tells the provider's control API something. */
   async tell(path: string, body: unknown): Promise<any> {
     const answer = await fetch(`${this.control}/control/${path}`, {

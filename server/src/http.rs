@@ -29,7 +29,7 @@ use axum::{
 use domain::{catalogue::CURRENCIES, money::Money};
 use leptos::config::LeptosOptions;
 use metrics_exporter_prometheus::PrometheusHandle;
-use payments::{Payments, provider::Access};
+use payments::Payments;
 use secrecy::SecretString;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::csrf::CsrfLayer;
@@ -105,13 +105,13 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{addr}"));
     let metrics = telemetry::metrics();
     let mut engine = config.engine;
-    for name in engine.providers.iter().filter_map(Access::is_deaf) {
+    engine.public_url.clone_from(&public_url);
+    let payments = Payments::start(engine).await?;
+    for name in payments.deaf_providers() {
         tracing::warn!(
             "no webhook secret of {name} is set: its endpoint is off, and its payments are followed by lookups alone"
         );
     }
-    engine.public_url.clone_from(&public_url);
-    let payments = Payments::start(engine).await?;
     let stop = CancellationToken::new();
     let options = LeptosOptions::builder()
         .output_name("payonce")

@@ -503,6 +503,12 @@ impl Payments {
             .collect()
     }
 
+    /// Providers that tell news which nothing is set to verify: their endpoints are off.
+    pub fn deaf_providers(&self) -> Vec<&'static str> {
+        let providers = self.engine().providers.iter();
+        providers.filter(|it| it.is_deaf()).map(|it| it.name()).collect()
+    }
+
     /// Numbers for the metrics page: operations by kind and state, open alerts.
     ///
     /// # Errors

@@ -25,45 +25,39 @@ use domain::{
     schedule::Timestamp,
 };
 
-/// Everyone the shop can be set up with. A further provider is one more line here and in [`make`].
-#[derive(Clone, Debug)]
-pub enum Access {
-    /// ExamplePay.
-    ExamplePay(examplepay::ExamplePaySettings),
-    /// Stripe.
-    Stripe(stripe::StripeSettings),
-    /// PayPal.
-    PayPal(paypal::PayPalSettings),
-    /// Whoever writes the invoices.
-    Invoicing(invoicing::InvoicingSettings),
-    /// Whoever carries the parcels.
-    Shipping(shipping::ShippingSettings),
-}
-
-impl Access {
-    /// The name of a provider that tells news, if nothing is set to verify them with.
-    pub fn is_deaf(&self) -> Option<&'static str> {
-        match self {
-            Self::ExamplePay(it) => it.webhook_secrets.is_empty().then_some("ExamplePay"),
-            Self::Stripe(it) => it.webhook_secrets.is_empty().then_some("Stripe"),
-            Self::PayPal(it) => it.webhook_id.is_none().then_some("PayPal"),
-            Self::Invoicing(_) | Self::Shipping(_) => None,
+/// Makes [`Access`], which is everyone the shop can be set up with, and [`make`] out of one line
+/// per provider.
+macro_rules! registry {
+    ($($(#[$doc:meta])* $name:ident => $module:ident::$settings:ident,)+) => {
+        /// Everyone the shop can be set up with.
+        #[derive(Clone, Debug)]
+        pub enum Access {
+            $($(#[$doc])* $name($module::$settings),)+
         }
-    }
+
+        /// The adapter for a provider.
+        ///
+        /// # Errors
+        /// Its HTTP client could not be made.
+        pub fn make(access: Access) -> Result<Arc<dyn Provider>, ClientError> {
+            Ok(match access {
+                $(Access::$name(settings) => Arc::new($module::$name::new(settings)?),)+
+            })
+        }
+    };
 }
 
-/// The adapter for a provider.
-///
-/// # Errors
-/// Its HTTP client could not be made.
-pub fn make(access: Access) -> Result<Arc<dyn Provider>, ClientError> {
-    Ok(match access {
-        Access::ExamplePay(settings) => Arc::new(examplepay::ExamplePay::new(settings)?),
-        Access::Stripe(settings) => Arc::new(stripe::Stripe::new(settings)?),
-        Access::PayPal(settings) => Arc::new(paypal::PayPal::new(settings)?),
-        Access::Invoicing(settings) => Arc::new(invoicing::Invoicing::new(settings)?),
-        Access::Shipping(settings) => Arc::new(shipping::Shipping::new(settings)?),
-    })
+registry! {
+    /// ExamplePay.
+    ExamplePay => examplepay::ExamplePaySettings,
+    /// Stripe.
+    Stripe => stripe::StripeSettings,
+    /// PayPal.
+    PayPal => paypal::PayPalSettings,
+    /// Whoever writes the invoices.
+    Invoicing => invoicing::InvoicingSettings,
+    /// Whoever carries the parcels.
+    Shipping => shipping::ShippingSettings,
 }
 
 /// What an operation asks of its provider; encoded once, before anything is sent.
@@ -307,6 +301,10 @@ pub trait Provider: Send + Sync {
     fn account(&self) -> Option<&str>;
     /// Whether our credentials are for real money.
     fn live(&self) -> bool;
+    /// Whether it tells news and nothing is set to verify them with.
+    fn is_deaf(&self) -> bool {
+        false
+    }
     /// What it promises for a kind; `None` if it does not do it.
     fn capability(&self, kind: &Kind) -> Option<Capability>;
     /// The bytes of a step.

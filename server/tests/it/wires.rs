@@ -274,6 +274,28 @@ async fn a_paypal_event_that_paypal_did_not_sign_is_refused_and_nothing_is_fetch
 }
 
 #[tokio::test]
+async fn paypal_itself_may_be_asked_whether_an_event_is_its_own() {
+    let world = World::with(crate::harness::Options {
+        shop: vec![("PAYONCE_PAYPAL_WEBHOOK_CHECK", "call".to_owned())],
+        ..crate::harness::Options::default()
+    })
+    .await;
+    let checkout = play(&world, PAYPAL, "verified by asking").await;
+    expect_paid_once(&world, PAYPAL, &checkout, "verified by asking").await;
+    let told =
+        "select count(*) from provider_events where event_type = 'PAYMENT.CAPTURE.COMPLETED'";
+    world.until_number(told, 1).await;
+    let id: String = sqlx::query_scalar("select provider_operation_id from operations")
+        .fetch_one(world.database())
+        .await
+        .unwrap();
+    let forged = json!({"payment": id, "type": "PAYMENT.CAPTURE.COMPLETED", "signature": "bad"});
+    let answer = world.control("/control/webhooks", &forged).await;
+    assert!(answer.to_string().contains("400"), "{answer}");
+    assert_eq!(world.number(told).await, 1);
+}
+
+#[tokio::test]
 async fn without_an_access_token_nothing_was_sent_and_an_expired_one_is_replaced() {
     let world = World::start().await;
     let down = json!([{"answer": status(503, "{}")}, {"answer": status(503, "{}")}]);

@@ -337,6 +337,10 @@ impl Provider for ExamplePay {
         false
     }
 
+    fn is_deaf(&self) -> bool {
+        self.settings.webhook_secrets.is_empty()
+    }
+
     fn capability(&self, kind: &Kind) -> Option<Capability> {
         let key = Some(Idempotency { window: self.settings.key_window, declines_stored: true });
         let step = |name| StepSpec { name, idempotency: key };

@@ -163,6 +163,10 @@ impl Provider for PayPal {
         self.settings.base_url == LIVE_URL
     }
 
+    fn is_deaf(&self) -> bool {
+        self.settings.webhook_id.is_none()
+    }
+
     fn capability(&self, kind: &Kind) -> Option<Capability> {
         // A repeat tells the latest status, not the first answer: a no may be about now.
         let step = |name, window| StepSpec {

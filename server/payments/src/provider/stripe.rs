@@ -127,6 +127,10 @@ impl Provider for Stripe {
         self.settings.api_key.expose_secret().contains("_live_")
     }
 
+    fn is_deaf(&self) -> bool {
+        self.settings.webhook_secrets.is_empty()
+    }
+
     fn capability(&self, kind: &Kind) -> Option<Capability> {
         let step = |name, declines_stored| StepSpec {
             name,

@@ -1,0 +1,2 @@
+// PayPal's library brings no types.
+declare module "@paypal/checkout-server-sdk";
