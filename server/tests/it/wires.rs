@@ -407,3 +407,41 @@ async fn a_known_issue_that_says_done_already_is_looked_up_on_paypals_wire() {
         expect_paid_once(&world, PAYPAL, &checkout, code).await;
     }
 }
+
+#[tokio::test]
+async fn requests_that_are_never_answered_or_done_much_later_end_in_one_charge_on_every_wire() {
+    for wire in WIRES {
+        let short = |name: &'static str| (name, "600".to_owned());
+        let world = World::with(crate::harness::Options {
+            shop: vec![
+                short("PAYONCE_EXAMPLEPAY_RESPONSE_TIMEOUT_MS"),
+                short("PAYONCE_STRIPE_RESPONSE_TIMEOUT_MS"),
+                short("PAYONCE_PAYPAL_RESPONSE_TIMEOUT_MS"),
+                short("PAYONCE_EXAMPLEPAY_CONNECT_TIMEOUT_MS"),
+                short("PAYONCE_STRIPE_CONNECT_TIMEOUT_MS"),
+                short("PAYONCE_PAYPAL_CONNECT_TIMEOUT_MS"),
+            ],
+            ..crate::harness::Options::default()
+        })
+        .await;
+        let never = || json!({"kind": "never"});
+        for (name, steps) in [
+            ("done, never answered", json!([{"answer": never()}])),
+            ("not done, never answered", json!([{"execute": false, "answer": never()}])),
+            (
+                "done later than anybody waits",
+                json!([{"execute": "later", "execute_after_ms": 2000, "answer": never()}]),
+            ),
+        ] {
+            world.control("/control/faults/clear", &json!({})).await;
+            world.fault(wire.takes, steps).await;
+            let checkout = play(&world, wire, name).await;
+            expect_paid_once(&world, wire, &checkout, name).await;
+        }
+        // The whole door takes connections and says nothing.
+        world.control("/control/faults/clear", &json!({})).await;
+        world.control("/control/outage", &json!({"mode": "hang", "for_ms": 2500})).await;
+        let checkout = play(&world, wire, "the door hangs").await;
+        expect_paid_once(&world, wire, &checkout, "the door hangs").await;
+    }
+}
