@@ -118,7 +118,7 @@ async fn theirs(
             }
         }
         Some(operation) => {
-            // What is told wakes a lookup; where there is none, it is judged as told.
+            // Moved by nothing but the lookup that this wakes.
             let loaded = engine.load(work.as_mut(), operation.id).await?;
             let evidence = Evidence::Webhook { occurred_at: None, verdict: Verdict::Indeterminate };
             let outcome = engine.apply(work.as_mut(), loaded, &evidence, Lease::Keep, now).await?;

@@ -77,8 +77,11 @@ fn refused(reason: &Error) -> Response {
         | Error::Encode(_)
         | Error::Internal(_)
         | Error::Store(_) => {
-            tracing::error!(reason = reason as &dyn std::error::Error, "a refund was not recorded");
-            let detail = "it was not recorded; ask again with the same refund_request_id";
+            tracing::error!(
+                reason = reason as &dyn std::error::Error,
+                "whether a refund was recorded is not known"
+            );
+            let detail = "it may or may not be recorded; ask again with the same refund_request_id, which is one refund";
             problem(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", detail)
         }
     }

@@ -339,12 +339,26 @@ async fn case_18_fully_refunded_on_a_repeat_is_our_own_refund_found_by_its_refer
 
 #[tokio::test]
 async fn money_that_went_back_before_it_was_known_to_have_come_pays_no_order() {
+    back_before_known("awaiting_payment", false).await;
+}
+
+#[tokio::test]
+async fn money_that_went_back_for_an_order_given_up_is_not_sent_back_twice() {
+    back_before_known("refunded", true).await;
+}
+
+async fn back_before_known(end: &str, given_up: bool) {
     let world = world().await;
     world.control("/control/webhooks/mode", &json!({"mode": "off"})).await;
     world.control("/control/lookups", &json!({"status": 503, "for_ms": 600_000})).await;
     world.fault("confirm_payment", json!([{"answer": {"kind": LOST}}])).await;
     let checkout = world.buy("stripe:pm_card_visa").await;
     world.until(&checkout, &["pending_confirmation"]).await;
+    if given_up {
+        let post = world.request(Method::POST, &format!("/checkout/{checkout}/cancel"));
+        let post = post.header("Content-Type", "application/x-www-form-urlencoded").body("");
+        assert_eq!(world.send(post).await.0, 303);
+    }
     world.control("/control/webhooks/mode", &json!({"mode": "normal"})).await;
     let id: String =
         sqlx::query_scalar("select provider_operation_id from operations where kind = 'payment'")
@@ -360,11 +374,12 @@ async fn money_that_went_back_before_it_was_known_to_have_come_pays_no_order() {
         .await;
     world.control("/control/lookups", &json!({})).await;
     world.until(&checkout, &["succeeded"]).await;
-    assert_eq!(world.order_state(&checkout).await, "awaiting_payment", "nothing is kept for it");
+    assert_eq!(world.order_state(&checkout).await, end, "nothing is kept for it");
     assert_eq!(refundable(&world, &checkout).await, 0);
     assert!(world.next_form(&checkout).await.is_none(), "a person looks at it first");
     let told = "select count(*) from alerts where kind = 'returned_before_taken'";
-    assert_eq!(world.number(told).await, 1);
+    assert_eq!(world.number(told).await, i64::from(!given_up));
+    assert!(world.states(&checkout, "refund").await.is_empty(), "nothing is left to give back");
     assert_eq!(world.number("select sum(sold) from stock").await, 0);
     assert_eq!(
         world.effects(&checkout).await.len(),

@@ -127,6 +127,12 @@ impl Engine {
                 Effect::OweRefund => {
                     loaded.order.state = decide_order(old, OrderNews::PaymentUnwanted);
                     self.owe_refund(work, loaded, now).await?;
+                    let effect = loaded.operation.effect.unwrap_or(loaded.operation.amount);
+                    if gone >= effect.minor {
+                        // All of it had gone back without us.
+                        let news = OrderNews::Refunded { total: true, some: true };
+                        loaded.order.state = decide_order(loaded.order.state, news);
+                    }
                 }
                 Effect::PaymentUndone => {
                     loaded.order.state = decide_order(old, OrderNews::PaymentUndone);
