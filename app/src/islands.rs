@@ -1,6 +1,5 @@
-//! The only code that becomes wasm: three small islands on pages that work without them.
+//! The only code that becomes wasm: two small islands on pages that work without them.
 
-pub mod cart_count;
 pub mod live_status;
 pub mod pay_guard;
 

@@ -3,7 +3,6 @@
 //! Rendered to a string, so that the page and the live stream show the very same thing.
 
 use domain::{
-    operation::State,
     order::OrderState,
     schedule::Timestamp,
     view::{CheckoutView, Face, OwnerView, RefundView},
@@ -16,9 +15,10 @@ use crate::{
         pay_form::{Element, PayForm, Paying},
     },
     text::{
-        labels::{provider, status as labels},
+        self, Lang,
         money::money,
-        status::{doing, face_word, invoice, parcel, refund, words},
+        provider, say,
+        status::{Control, controls, doing, face_word, invoice, parcel, refund, words},
         time::{day, iso, near},
     },
 };
@@ -33,29 +33,39 @@ pub struct Panel {
 }
 
 /// Renders what a viewer may see of a checkout. Pure: only stored facts are shown.
-pub fn render(view: &CheckoutView, tokens: &[String]) -> Panel {
+pub fn render(lang: Lang, view: &CheckoutView, tokens: &[String]) -> Panel {
     let owner = Owner::new();
-    let drawn = owner.with(|| render_with(view, tokens, None));
+    let drawn = owner.with(|| {
+        text::speak(lang);
+        render_with(lang, view, tokens, None)
+    });
     owner.cleanup();
     drawn
 }
 
 /// What is known, in one line.
-pub fn heading(view: &CheckoutView) -> String {
-    words(view).heading.to_owned()
+pub fn heading(lang: Lang, view: &CheckoutView) -> String {
+    words(lang, view).heading
 }
 
 /// The same with Stripe's own form in it, within a page that may load it.
-pub fn render_with(view: &CheckoutView, tokens: &[String], element: Option<Element>) -> Panel {
-    Panel { heading: heading(view), html: panel(view, tokens, element).to_html() }
+pub fn render_with(
+    lang: Lang,
+    view: &CheckoutView,
+    tokens: &[String],
+    element: Option<Element>,
+) -> Panel {
+    Panel { heading: heading(lang, view), html: panel(lang, view, tokens, element).to_html() }
 }
 
 fn panel(
+    lang: Lang,
     view: &CheckoutView,
     tokens: &[String],
     element: Option<Element>,
 ) -> impl IntoView + use<> {
-    let words = words(view);
+    let words = words(lang, view);
+    let controls = controls(view);
     let payment = &view.payment;
     let open = matches!(
         payment.face,
@@ -77,7 +87,7 @@ fn panel(
                 <span class="status-mark" aria-hidden="true"></span>
                 <div>
                     <p class="reference">
-                        {labels::ORDER} " " <strong>{view.reference.clone()}</strong>
+                        {say!(lang, status.label.order)} " " <strong>{view.reference.clone()}</strong>
                     </p>
                     <h1 id="status-heading" tabindex="-1">
                         {words.heading}
@@ -88,37 +98,42 @@ fn panel(
                 <p class="sentence">{words.sentence}</p>
                 {next}
             </div>
-            {action(view)}
-            {open.then(|| progress(view))}
+            {action(lang, view, &controls)}
+            {open.then(|| progress(lang, view))}
             {match &view.owner {
-                Some(owner) => details(view, owner, tokens, element).into_any(),
-                None => view! { <p class="hint">{labels::STRANGER}</p> }.into_any(),
+                Some(owner) => details(lang, view, owner, &controls, tokens, element).into_any(),
+                None => view! { <p class="hint">{say!(lang, status.label.stranger)}</p> }.into_any(),
             }}
         </section>
     }
 }
 
 /// The one thing there is to do while an outcome is open: confirm at the bank, or look again.
-fn action(view: &CheckoutView) -> Option<impl IntoView + use<>> {
-    if let Some(url) = view.payment.action_url.clone() {
+fn action(lang: Lang, view: &CheckoutView, controls: &[Control]) -> Option<impl IntoView + use<>> {
+    if controls.contains(&Control::Confirm) {
+        let name = match view.payment.provider.as_str() {
+            "paypal" => say!(lang, status.label.go_to_paypal),
+            _ => say!(lang, status.label.go_to_bank),
+        };
         let link = view! {
-            <a class="button" href=url rel="external" id="continue" data-action>
-                {if view.payment.provider == "paypal" {
-                    labels::CONTINUE_TO_PAYPAL
-                } else {
-                    labels::CONTINUE
-                }}
+            <a
+                class="button"
+                href=view.payment.action_url.clone()
+                rel="external"
+                id="continue"
+                data-action
+            >
+                {name}
             </a>
         };
         return Some(view! { <p>{link}</p> }.into_any());
     }
-    let unknown = matches!(view.payment.face, Face::Checking | Face::InReview);
-    unknown.then(|| {
+    controls.contains(&Control::CheckAgain).then(|| {
         let check = format!("/checkout/{}/check", view.checkout_id);
         view! {
             <p>
                 <a class="button quiet" href=check id="check-again" data-check>
-                    {labels::CHECK_AGAIN}
+                    {say!(lang, status.label.check_again)}
                 </a>
             </p>
         }
@@ -128,12 +143,13 @@ fn action(view: &CheckoutView) -> Option<impl IntoView + use<>> {
 
 /// A moment with its name; a time of day is said in the reader's zone by an island.
 fn moment(
+    lang: Lang,
     name: &'static str,
     at: Option<Timestamp>,
     now: Timestamp,
 ) -> Option<impl IntoView + use<>> {
     at.map(|at| {
-        let (text, is_clock) = near(at, now);
+        let (text, is_clock) = near(lang, at, now);
         view! {
             <div>
                 <dt>{name}</dt>
@@ -148,26 +164,30 @@ fn moment(
 }
 
 /// Since when it is open, what is being done, when it was asked and will be asked.
-fn progress(view: &CheckoutView) -> impl IntoView + use<> {
+fn progress(lang: Lang, view: &CheckoutView) -> impl IntoView + use<> {
     let (payment, now) = (&view.payment, view.now);
     // A check that is due this very moment is not promised for a moment that has passed.
     let next = payment.next_check_at.map(|at| at.max(now));
     let person = matches!(payment.face, Face::Checking).then_some(payment.deadline_at);
     view! {
         <dl class="progress">
-            {moment(labels::UNKNOWN_SINCE, payment.unknown_since, now)} <div>
-                <dt>{labels::NOW}</dt>
-                <dd>{doing(view)}</dd>
-            </div> {moment(labels::LAST_CHECK, payment.last_check_at, now)}
-            {moment(labels::NEXT_CHECK, next, now)} {moment(labels::PERSON_FROM, person, now)}
+            {moment(lang, say!(lang, status.label.unknown_since), payment.unknown_since, now)} <div>
+                <dt>{say!(lang, status.label.now)}</dt>
+                <dd>{doing(lang, view)}</dd>
+            </div>
+            {moment(lang, say!(lang, status.label.last_check), payment.last_check_at, now)}
+            {moment(lang, say!(lang, status.label.next_check), next, now)}
+            {moment(lang, say!(lang, status.label.person_from), person, now)}
         </dl>
     }
 }
 
 /// What only the owner sees: the next attempt, the receipt, refunds, giving up.
 fn details(
+    lang: Lang,
     view: &CheckoutView,
     owner: &OwnerView,
+    controls: &[Control],
     tokens: &[String],
     element: Option<Element>,
 ) -> impl IntoView + use<> {
@@ -180,33 +200,25 @@ fn details(
         tokens: tokens.to_vec(),
         element,
     });
-    let on_its_way = match view.payment.face {
-        // Proven not executed: it may still end as a nothing at once.
-        Face::Sending => view.payment.state != State::RetryScheduled,
-        Face::Checking | Face::InReview => true,
-        Face::ConfirmAtBank | Face::Paid | Face::Declined | Face::NotCompleted | Face::Reversed => {
-            false
-        }
-    };
-    let may_give_up = view.order_state == OrderState::AwaitingPayment && !on_its_way;
+    let may_give_up = controls.contains(&Control::GiveUp);
     let cancel = format!("/checkout/{}/cancel", view.checkout_id);
     view! {
         {paying
             .map(|paying| {
                 view! {
                     <div class="next-attempt">
-                        <h2>{labels::PAY_AGAIN}</h2>
+                        <h2>{say!(lang, status.label.pay_again)}</h2>
                         <PayForm paying=paying />
                     </div>
                 }
             })}
-        {receipt(view, owner)}
+        {receipt(lang, view, owner)}
         {may_give_up
             .then(|| {
                 view! {
                     <form class="give-up" method="post" action=cancel>
                         <button class="link" type="submit" id="give-up">
-                            {labels::GIVE_UP}
+                            {say!(lang, status.label.give_up)}
                         </button>
                     </form>
                 }
@@ -215,7 +227,7 @@ fn details(
 }
 
 /// What was ordered; once it is paid, the receipt.
-fn receipt(view: &CheckoutView, owner: &OwnerView) -> impl IntoView + use<> {
+fn receipt(lang: Lang, view: &CheckoutView, owner: &OwnerView) -> impl IntoView + use<> {
     let payment = &view.payment;
     let paid = payment.face == Face::Paid;
     let other = payment.effect.filter(|effect| paid && *effect != owner.total);
@@ -228,73 +240,92 @@ fn receipt(view: &CheckoutView, owner: &OwnerView) -> impl IntoView + use<> {
         }
     };
     let when = |at: Timestamp| {
-        view! { <time datetime=iso(at) data-local="day">{day(at)}</time> }.into_any()
+        view! { <time datetime=iso(at) data-local="day">{day(lang, at)}</time> }.into_any()
     };
+    let title =
+        if paid { say!(lang, status.label.receipt) } else { say!(lang, status.label.your_order) };
+    let hint = paid.then(|| {
+        view! { <p class="hint no-print">{say!(lang, status.label.print_hint)}</p> }
+    });
     view! {
         <div class="receipt" data-receipt=paid>
-            <h2>{if paid { labels::RECEIPT } else { labels::YOUR_ORDER }}</h2>
+            <h2>{title}</h2>
             <dl class="facts">
-                {fact(labels::PLACED, when(owner.created_at))}
+                {fact(say!(lang, status.label.placed), when(owner.created_at))}
                 {paid
                     .then(|| {
                         view! {
-                            {fact(labels::PAID_AT, when(payment.since))}
-                            {fact(labels::PAID_WITH, provider(&payment.provider).into_any())}
-                            {fact(labels::REFERENCE, view.reference.clone().into_any())}
+                            {fact(say!(lang, status.label.paid_at), when(payment.since))}
+                            {fact(
+                                say!(lang, status.label.paid_with),
+                                provider(&payment.provider).into_any(),
+                            )}
+                            {fact(
+                                say!(lang, status.label.reference),
+                                view.reference.clone().into_any(),
+                            )}
                         }
                     })}
-                {other.map(|effect| fact(labels::TAKEN, money(effect).into_any()))}
+                {other
+                    .map(|effect| {
+                        fact(say!(lang, status.label.taken), money(lang, effect).into_any())
+                    })}
             </dl>
             <Lines lines=owner.lines.clone() total=owner.total />
-            {partners(owner)}
-            {refunds(&owner.refunds)}
-            {paid.then(|| view! { <p class="hint no-print">{labels::PRINT_HINT}</p> })}
+            {partners(lang, view.order_state, owner)}
+            {refunds(lang, &owner.refunds)}
+            {hint}
         </div>
     }
 }
 
 /// The parcel and the invoice of a paid order.
-fn partners(owner: &OwnerView) -> Option<impl IntoView + use<>> {
-    let parcel = owner.parcel.map(|state| (labels::PARCEL, parcel(state).to_owned(), state));
-    let invoice = owner
-        .invoice
-        .as_ref()
-        .map(|(state, number)| (labels::INVOICE, invoice(*state, number), *state));
+fn partners(lang: Lang, order: OrderState, owner: &OwnerView) -> Option<impl IntoView + use<>> {
+    let parcel = owner.parcel.map(|state| {
+        ("parcel", say!(lang, status.label.parcel), parcel(lang, state, order), state)
+    });
+    let invoice = owner.invoice.as_ref().map(|(state, number)| {
+        ("invoice", say!(lang, status.label.invoice), invoice(lang, *state, number), *state)
+    });
     let rows: Vec<_> = [parcel, invoice].into_iter().flatten().collect();
     if rows.is_empty() {
         return None;
     }
-    let rows = rows.into_iter().map(|(name, words, state)| {
+    let rows = rows.into_iter().map(|(which, name, words, state)| {
         view! {
-            <div data-partner=name data-state=state.as_str()>
+            <div data-partner=which data-state=state.as_str()>
                 <dt>{name}</dt>
-                <dd>{words}</dd>
+                <dd>
+                    {words.heading} <span class="more">{words.sentence} " " {words.next}</span>
+                </dd>
             </div>
         }
     });
     let rows = rows.collect_view();
-    Some(view! { <dl class="facts">{rows}</dl> })
+    Some(view! { <dl class="facts partners">{rows}</dl> })
 }
 
 /// Money that goes back.
-fn refunds(refunds: &[RefundView]) -> Option<impl IntoView + use<>> {
+fn refunds(lang: Lang, refunds: &[RefundView]) -> Option<impl IntoView + use<>> {
     if refunds.is_empty() {
         return None;
     }
     let rows = refunds
         .iter()
         .map(|row| {
+            let words = refund(lang, row);
             view! {
                 <li data-state=row.state.as_str()>
-                    <span>{money(row.amount)}</span>
+                    <span>{money(lang, row.amount)}</span>
                     " "
-                    {refund(row.state)}
+                    {words.heading}
+                    <span class="more">{words.sentence} " " {words.next}</span>
                 </li>
             }
         })
         .collect_view();
     Some(view! {
-        <h3>{labels::REFUNDS}</h3>
+        <h3>{say!(lang, status.label.refunds)}</h3>
         <ul class="refunds">{rows}</ul>
     })
 }

@@ -4,16 +4,15 @@ use domain::{catalogue::CURRENCIES, id::CustomerId, money::Currency};
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_meta::HashedStylesheet;
 
-use crate::{
-    islands::cart_count::CartCount,
-    text::{self, labels::frame as labels},
-};
+use crate::text::{self, Lang, say};
 
 /// Who looks at a page.
 #[derive(Clone, Debug)]
 pub struct Visitor {
     /// Whose session it is, if there is one.
     pub customer: Option<CustomerId>,
+    /// The language the visitor chose, or whose browser asks for.
+    pub lang: Lang,
     /// The price list the visitor chose.
     pub currency: Currency,
     /// How many things are in the cart.
@@ -35,11 +34,16 @@ pub struct Frame {
     pub hosts: Vec<&'static str>,
     /// The page is as wide as the shop; the others are as wide as a text.
     pub wide: bool,
+    /// There are islands on it: only then is wasm loaded.
+    pub islands: bool,
 }
 
 /// Loads the page again if the scripts that would keep it live did not arrive, as soon as the shop
 /// answers; until then what is shown stays.
 const RELOAD: &str = include_str!("shell/reload.js");
+
+/// Counts the cart again when the page comes back from the browser's memory.
+const CART: &str = include_str!("shell/cart.js");
 
 /// A whole document around a page's content.
 #[component]
@@ -53,21 +57,25 @@ pub fn Shell(
     /// The page.
     children: Children,
 ) -> impl IntoView {
+    let lang = visitor.lang;
     // Not as a child: the markers that a view may leave between texts are text in a title.
-    let title = escape(&format!("{} · {}", frame.title, text::BRAND));
+    let title = escape(&format!("{} · {}", frame.title, say!(lang, frame.brand)));
     view! {
         <!DOCTYPE html>
-        <html lang="en">
+        <html lang=text::code(lang)>
             <head>
                 <meta charset="utf-8" />
                 <meta name="viewport" content="width=device-width, initial-scale=1" />
                 <meta name="color-scheme" content="light dark" />
-                <meta name="description" content=text::DESCRIPTION />
+                <meta name="description" content=say!(lang, frame.description) />
                 {(!frame.public).then(|| view! { <meta name="robots" content="noindex" /> })}
                 <title inner_html=title></title>
                 <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
                 <HashedStylesheet options=options.clone() id="payonce" />
-                <HydrationScripts options=options islands=true />
+                {frame
+                    .islands
+                    .then(|| view! { <HydrationScripts options=options islands=true /> })}
+                <script nonce=use_nonce() inner_html=CART></script>
                 {frame
                     .refresh
                     .then(|| {
@@ -81,7 +89,7 @@ pub fn Shell(
             </head>
             <body>
                 <a class="skip-link" href="#content">
-                    {text::SKIP}
+                    {say!(lang, frame.skip)}
                 </a>
                 <Header visitor=visitor />
                 <main id="content" class:wide=frame.wide tabindex="-1">
@@ -100,6 +108,7 @@ fn escape(text: &str) -> String {
 
 #[component]
 fn Header(visitor: Visitor) -> impl IntoView {
+    let lang = visitor.lang;
     let here = visitor.path.clone();
     let current = move |path: &str| (here == path).then_some("page");
     let (shop, orders, cart) = (current("/"), current("/orders"), current("/cart"));
@@ -107,21 +116,53 @@ fn Header(visitor: Visitor) -> impl IntoView {
         <header class="site-header">
             <a class="brand" href="/">
                 <span class="brand-mark" aria-hidden="true" inner_html=text::art::MARK></span>
-                <span>{text::BRAND}</span>
+                <span>{say!(lang, frame.brand)}</span>
             </a>
-            <nav aria-label=labels::NAV>
+            <nav aria-label=say!(lang, frame.nav)>
                 <a href="/" aria-current=shop>
-                    {labels::SHOP}
+                    {say!(lang, frame.shop)}
                 </a>
                 <a href="/orders" aria-current=orders>
-                    {labels::ORDERS}
+                    {say!(lang, frame.orders)}
                 </a>
                 <a href="/cart" aria-current=cart>
-                    {labels::CART}
-                    <CartCount count=visitor.cart_count what=labels::IN_CART.to_owned() />
+                    {say!(lang, frame.cart)}
+                    <span class="cart-count" data-cart-count=visitor.cart_count>
+                        {visitor.cart_count}
+                    </span>
+                    <span class="visually-hidden">{say!(lang, frame.in_cart)}</span>
                 </a>
             </nav>
-            <form class="currency" method="post" action="/currency" aria-label=labels::CURRENCY>
+            <form
+                class="choice"
+                method="post"
+                action="/language"
+                aria-label=say!(lang, frame.language)
+            >
+                <input type="hidden" name="back" value=visitor.path.clone() />
+                {text::LANGS
+                    .map(|(other, name)| {
+                        let code = text::code(other);
+                        view! {
+                            <button
+                                name="language"
+                                value=code
+                                lang=code
+                                aria-pressed=if other == lang { "true" } else { "false" }
+                                aria-label=name
+                            >
+                                {code.to_uppercase()}
+                            </button>
+                        }
+                    })
+                    .collect_view()}
+            </form>
+            <form
+                class="choice"
+                method="post"
+                action="/currency"
+                aria-label=say!(lang, frame.currency)
+            >
                 <input type="hidden" name="back" value=visitor.path />
                 {CURRENCIES
                     .map(|currency| {
@@ -135,7 +176,7 @@ fn Header(visitor: Visitor) -> impl IntoView {
                                 {currency.code()}
                                 <span class="visually-hidden">
                                     ", "
-                                    {text::currency_name(currency)}
+                                    {text::currency_name(lang, currency)}
                                 </span>
                             </button>
                         }
@@ -149,21 +190,22 @@ fn Header(visitor: Visitor) -> impl IntoView {
 
 #[component]
 fn Footer() -> impl IntoView {
+    let lang = text::lang();
     view! {
         <footer class="site-footer">
             <div>
-                <h2>{labels::PROMISE}</h2>
-                <p>{labels::PROMISE_TEXT}</p>
+                <h2>{say!(lang, frame.promise)}</h2>
+                <p>{say!(lang, frame.promise_text)}</p>
             </div>
             <div>
-                <h2>{labels::CONTACT}</h2>
+                <h2>{say!(lang, frame.contact)}</h2>
                 <p>
-                    {text::MAIL_HINT} " "
+                    {say!(lang, frame.mail_hint)} " "
                     <a href=format!("mailto:{}", text::MAIL)>{text::MAIL}</a>
                 </p>
-                <p>{text::ADDRESS}</p>
+                <p>{say!(lang, frame.address)}</p>
             </div>
-            <p class="demo-note">{text::DEMO_NOTE}</p>
+            <p class="demo-note">{say!(lang, frame.demo_note)}</p>
         </footer>
     }
     .into_any()

@@ -160,6 +160,7 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
         // Whoever loads the page of an answer again asks for the address of its form.
         .route("/cart/lines", post(cart::set_line).get(cart::page_instead))
         .route("/currency", post(cart::set_currency).get(cart::page_instead))
+        .route("/language", post(cart::set_language).get(cart::page_instead))
         .route("/checkout/{id}/pay", post(checkout::pay).get(checkout::come_back))
         .route("/checkout/{id}/cancel", post(checkout::cancel).get(checkout::come_back))
         .layer(from_fn_with_state(shop.clone(), body::form));

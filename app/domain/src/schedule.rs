@@ -73,6 +73,8 @@ pub struct Timing {
     pub sweep: Duration,
     /// After how long an unknown outcome is told to a person, who need not act yet.
     pub unknown_alert: Duration,
+    /// For how long an outcome may be unknown before its page says so in other words.
+    pub patience: Duration,
 }
 
 const fn seconds(n: u64) -> Duration {
@@ -96,6 +98,7 @@ impl Default for Timing {
             circuit_open: seconds(30),
             sweep: seconds(24 * 3600),
             unknown_alert: seconds(600),
+            patience: seconds(120),
         }
     }
 }
@@ -121,6 +124,7 @@ impl Timing {
             circuit_open: scale(self.circuit_open),
             sweep: scale(self.sweep),
             unknown_alert: scale(self.unknown_alert),
+            patience: scale(self.patience),
         }
     }
 

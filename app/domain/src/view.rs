@@ -74,6 +74,8 @@ pub struct PaymentView {
     pub since: Timestamp,
     /// Since when the outcome has been unknown, while it is.
     pub unknown_since: Option<Timestamp>,
+    /// It has been unknown for longer than somebody waits at a page.
+    pub unknown_long: bool,
     /// When the provider was last asked.
     pub last_check_at: Option<Timestamp>,
     /// When it will be asked next, while something is open.
@@ -103,6 +105,8 @@ pub struct RefundView {
     pub state: State,
     /// How much goes back.
     pub amount: Money,
+    /// It was made at the provider's side, not by us.
+    pub outside: bool,
     /// When this state was entered.
     pub since: Timestamp,
 }
@@ -162,6 +166,8 @@ pub struct OrderSummary {
     pub order_state: OrderState,
     /// What the shopper is shown for its newest payment.
     pub face: Face,
+    /// The provider of that payment.
+    pub provider: String,
     /// What it costs.
     pub total: Money,
     /// How many things in all.

@@ -16,10 +16,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tokens = samples::TOKENS.map(str::to_owned);
     let mut list = String::new();
     for sample in samples::all() {
-        let panel = app::panel::render(&sample.view, &tokens);
-        let file = format!("{}.html", sample.name);
-        fs::write(folder.join(&file), page(&panel.heading, &panel.html))?;
-        writeln!(list, "<li><a href=\"{file}\">{}</a>: {}</li>", sample.name, panel.heading)?;
+        for (lang, _) in app::text::LANGS {
+            let panel = app::panel::render(lang, &sample.view, &tokens);
+            let file = format!("{}-{}.html", sample.name, app::text::code(lang));
+            fs::write(folder.join(&file), page(&panel.heading, &panel.html))?;
+            writeln!(list, "<li><a href=\"{file}\">{}</a>: {}</li>", sample.name, panel.heading)?;
+        }
     }
     fs::write(folder.join("index.html"), page("Gallery", &format!("<ul>{list}</ul>")))?;
     Ok(())

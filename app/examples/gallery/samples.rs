@@ -87,6 +87,7 @@ pub fn checkout(state: State) -> CheckoutView {
             face,
             since: Timestamp(NOW - 60_000),
             unknown_since: unknown.then_some(Timestamp(NOW - 60_000)),
+            unknown_long: false,
             last_check_at: unknown.then_some(Timestamp(NOW - 8000)),
             next_check_at: (open || unknown).then_some(Timestamp(NOW + 12_000)),
             deadline_at: Timestamp(NOW + 1_740_000),
@@ -148,6 +149,7 @@ pub fn all() -> Vec<Sample> {
         "pending-for-days",
         with(State::PendingConfirmation, |view| {
             view.payment.unknown_since = Some(Timestamp(NOW - 260_000_000));
+            view.payment.unknown_long = true;
         }),
     ));
     samples.push(sample(
@@ -166,11 +168,28 @@ pub fn all() -> Vec<Sample> {
             };
             let amount = Money::new(4650, Currency::EUR);
             if let Some(owner) = &mut view.owner {
-                owner.refunds = vec![RefundView { state: refund, amount, since: Timestamp(NOW) }];
+                let (outside, since) = (false, Timestamp(NOW));
+                owner.refunds = vec![RefundView { state: refund, amount, outside, since }];
             }
         });
         samples.push(sample(format!("succeeded-{state}"), view));
     }
+    for state in State::ALL {
+        let view = with(State::Succeeded, |view| {
+            let amount = Money::new(1200, Currency::EUR);
+            if let Some(owner) = &mut view.owner {
+                let (outside, since) = (false, Timestamp(NOW));
+                owner.refunds = vec![RefundView { state: *state, amount, outside, since }];
+                owner.parcel = Some(*state);
+                owner.invoice = Some((*state, "INV-P-7K3M-2QXA".to_owned()));
+            }
+        });
+        samples.push(sample(format!("after-{state}"), view));
+    }
+    samples.push(sample(
+        "paypal-confirm",
+        with(State::RequiresAction, |view| view.payment.provider = "paypal".to_owned()),
+    ));
     samples
 }
 

@@ -3,11 +3,7 @@
 use domain::{money::Money, view::LineView};
 use leptos::prelude::*;
 
-use crate::text::{
-    labels::{cart::TOTAL, checkout::LINES, each},
-    money::money,
-    products::product,
-};
+use crate::text::{self, money::money, products, say};
 
 /// What is ordered and what it costs.
 #[component]
@@ -17,29 +13,30 @@ pub fn Lines(
     /// Their sum.
     total: Money,
 ) -> impl IntoView {
+    let lang = text::lang();
     let rows = lines
         .into_iter()
         .map(|line| {
-            let (name, _, _) = product(line.sku.as_str());
+            let name = products::name(lang, line.sku.as_str());
             view! {
                 <tr>
                     <th scope="row">
                         {line.quantity} " × " {name}
-                        <span class="unit">{each(&money(line.unit))}</span>
+                        <span class="unit">{say!(lang, shop.cart.each, price = money(lang, line.unit))}</span>
                     </th>
-                    <td>{money(line.total)}</td>
+                    <td>{money(lang, line.total)}</td>
                 </tr>
             }
         })
         .collect_view();
     view! {
         <table class="lines">
-            <caption class="visually-hidden">{LINES}</caption>
+            <caption class="visually-hidden">{say!(lang, checkout.lines)}</caption>
             <tbody>{rows}</tbody>
             <tfoot>
                 <tr>
-                    <th scope="row">{TOTAL}</th>
-                    <td>{money(total)}</td>
+                    <th scope="row">{say!(lang, shop.cart.total)}</th>
+                    <td>{money(lang, total)}</td>
                 </tr>
             </tfoot>
         </table>

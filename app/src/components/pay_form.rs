@@ -7,9 +7,10 @@ use domain::{
 use leptos::{nonce::use_nonce, prelude::*};
 
 use crate::text::{
+    self,
     cards::{card, is_ordinary},
-    labels::{checkout as words, provider},
     money::money,
+    provider, say,
 };
 
 /// What a payment form says besides the card.
@@ -53,6 +54,7 @@ pub fn PayForm(
     /// What it says.
     paying: Paying,
 ) -> impl IntoView {
+    let lang = text::lang();
     let first = paying.tokens.first().cloned().unwrap_or_default();
     let offered = paying.tokens.iter().any(|token| token == ELEMENT);
     let tokens = paying.tokens.into_iter().filter(|token| token != ELEMENT);
@@ -63,7 +65,10 @@ pub fn PayForm(
         // A page that was not loaded for it leads to one that is.
         None if offered => {
             let link = format!("{page}?with=stripe");
-            Some(view! { <p><a href=link data-with-stripe>{words::BY_STRIPE}</a></p> }.into_any())
+            Some(
+                view! { <p><a href=link data-with-stripe>{say!(lang, checkout.by_stripe)}</a></p> }
+                    .into_any(),
+            )
         }
         None => None,
     };
@@ -87,17 +92,15 @@ pub fn PayForm(
             <input type="hidden" name="currency" value=paying.total.currency.code() />
             <input type="hidden" name="attempt" value=paying.attempt />
             <fieldset>
-                <legend>{words::CHOOSE}</legend>
-                {group("cards-ordinary".to_owned(), words::EVERYDAY.to_owned(), ordinary, &first)}
-                {group("cards-trouble".to_owned(), words::TROUBLE.to_owned(), trouble, &first)}
+                <legend>{say!(lang, checkout.choose)}</legend>
+                {group("cards-ordinary".to_owned(), say!(lang, checkout.everyday).to_owned(), ordinary, &first)}
+                {group("cards-trouble".to_owned(), say!(lang, checkout.trouble).to_owned(), trouble, &first)}
                 {element}
                 {others}
             </fieldset>
-            <p class="hint">{words::TOKENS_HINT}</p>
-            <button class="button" type="submit" id="pay" data-pay-control data-busy=words::SENDING>
-                {words::PAY}
-                " "
-                {money(paying.total)}
+            <p class="hint">{say!(lang, checkout.tokens_hint)}</p>
+            <button class="button" type="submit" id="pay" data-pay-control data-busy=say!(lang, checkout.sending)>
+                {say!(lang, checkout.pay, amount = money(lang, paying.total))}
             </button>
         </form>
     }
@@ -106,6 +109,7 @@ pub fn PayForm(
 
 /// The card form of Stripe's: a choice that works once its script is there.
 fn element_choice(element: Element, page: &str) -> impl IntoView + use<> {
+    let lang = text::lang();
     let return_url = format!("{page}/return");
     view! {
         <div class="card-group">
@@ -121,10 +125,10 @@ fn element_choice(element: Element, page: &str) -> impl IntoView + use<> {
                     disabled
                 />
                 <span class="card-name" id="name-element">
-                    {words::BY_STRIPE}
+                    {say!(lang, checkout.by_stripe)}
                 </span>
                 <span class="hint" id="hint-element">
-                    {words::BY_STRIPE_HINT}
+                    {say!(lang, checkout.by_stripe_hint)}
                 </span>
             </label>
             <div
@@ -134,7 +138,7 @@ fn element_choice(element: Element, page: &str) -> impl IntoView + use<> {
                 data-amount=element.amount
                 data-currency=element.currency
                 data-return-url=return_url
-                data-unreachable=words::STRIPE_UNREACHABLE
+                data-unreachable=say!(lang, checkout.stripe_unreachable)
                 hidden
             >
                 <div data-stripe-mount></div>
@@ -166,10 +170,11 @@ fn group(id: String, title: String, tokens: Vec<String>, first: &str) -> Option<
     if tokens.is_empty() {
         return None;
     }
+    let lang = text::lang();
     let cards = tokens
         .into_iter()
         .map(|token| {
-            let (name, what) = card(&token);
+            let (name, what) = card(lang, &token);
             let (field, label, hint) =
                 (format!("card-{token}"), format!("name-{token}"), format!("hint-{token}"));
             let chosen = token == first;

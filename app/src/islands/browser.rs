@@ -46,6 +46,11 @@ pub fn find(root: &Element, what: &str) -> Option<HtmlElement> {
     root.query_selector(what).ok()??.dyn_into().ok()
 }
 
+/// The first part of the whole page that a selector names.
+pub fn on_page(what: &str) -> Option<HtmlElement> {
+    document()?.query_selector(what).ok()??.dyn_into().ok()
+}
+
 /// Shows a part of a page, or hides it.
 pub fn show(root: &Element, what: &str, shown: bool) {
     if let Some(element) = find(root, what) {

@@ -39,15 +39,25 @@ struct Follower {
 }
 
 /// Follows a checkout for as long as the page lives.
-pub fn start(root: &Element, path: String, sequence: i64, settled: bool, heading: String) {
-    let Some(slot) = browser::find(root, "[data-panel-slot]") else { return };
+pub fn start() {
+    let Some(root) = browser::on_page(".live-status") else { return };
+    let told = |name: &str| root.get_attribute(name);
+    let (Some(slot), Some(path), Some(heading), Some(sequence)) = (
+        browser::find(&root, "[data-panel-slot]"),
+        told("data-page"),
+        told("data-heading"),
+        told("data-sequence").and_then(|it| it.parse::<i64>().ok()),
+    ) else {
+        return;
+    };
+    let settled = told("data-settled").is_some();
     local_times(&slot);
     // From here on the page keeps itself true; see `shell/reload.js`.
     let _refused = root.set_attribute("data-live", "");
-    let poster = Poster::new(root, path.clone());
+    let poster = Poster::new(&root, path.clone());
     poster.take_over();
     let inner = Inner {
-        root: root.clone(),
+        root: root.into(),
         slot,
         path,
         sequence,

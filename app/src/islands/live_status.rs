@@ -1,11 +1,11 @@
 //! Keeps the status panel true: follows the stream of committed changes, polls where it is lost.
 
-use leptos::{html, prelude::*};
+use leptos::prelude::*;
 
 use super::pay_guard::{PayUnknown, UnknownWords};
 
 /// The panel, live. Without wasm it is what the server drew.
-#[island]
+#[component]
 pub fn LiveStatus(
     /// Which checkout.
     checkout_id: String,
@@ -22,19 +22,15 @@ pub fn LiveStatus(
     /// The panel.
     children: Children,
 ) -> impl IntoView {
-    let root = NodeRef::<html::Div>::new();
-    #[cfg(feature = "hydrate")]
-    Effect::new(move |_| {
-        if let Some(root) = root.get() {
-            let path = format!("/checkout/{checkout_id}");
-            super::follow::start(&root, path, sequence, settled, heading.clone());
-        }
-    });
-    #[cfg(not(feature = "hydrate"))]
-    let _only_in_the_browser = (&checkout_id, sequence, settled, &heading);
     // The two that speak are there, and empty, before they have anything to say.
     view! {
-        <div class="live-status" node_ref=root>
+        <div
+            class="live-status"
+            data-page=format!("/checkout/{checkout_id}")
+            data-sequence=sequence
+            data-settled=settled
+            data-heading=heading
+        >
             <p
                 class="visually-hidden"
                 role="status"
@@ -49,5 +45,14 @@ pub fn LiveStatus(
             {children()}
             <PayUnknown words=words />
         </div>
+        <Follow />
     }
+    .into_any()
+}
+
+/// Brings it to life. What it needs to know stands in the page, so that it brings nothing along.
+#[island]
+fn Follow() -> impl IntoView {
+    #[cfg(feature = "hydrate")]
+    super::follow::start();
 }

@@ -3,11 +3,10 @@
 //! The form inside is a plain one and works before this arrives. What happens to a post whose
 //! answer is lost stands in `post`.
 
-use leptos::{html, prelude::*};
-use serde::{Deserialize, Serialize};
+use leptos::prelude::*;
 
 /// What is said while the browser does not know whether its post arrived.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone)]
 pub struct UnknownWords {
     /// What is known, in one line.
     pub title: String,
@@ -45,7 +44,7 @@ pub fn PayUnknown(
 }
 
 /// The form inside works without this; with it, repeats end here.
-#[island]
+#[component]
 pub fn PayGuard(
     /// The cart that the form pays; the checkout id is kept under it.
     cart_id: String,
@@ -54,38 +53,40 @@ pub fn PayGuard(
     /// The form.
     children: Children,
 ) -> impl IntoView {
-    let root = NodeRef::<html::Div>::new();
-    #[cfg(feature = "hydrate")]
-    Effect::new(move |_| {
-        if let Some(root) = root.get() {
-            guard::start(&root, &cart_id);
-        }
-    });
-    #[cfg(not(feature = "hydrate"))]
-    let _only_in_the_browser = &cart_id;
     view! {
-        <div class="pay-guard" node_ref=root>
+        <div class="pay-guard" data-cart=cart_id>
             {children()}
             <PayUnknown words=words />
         </div>
+        <Guard />
     }
+    .into_any()
+}
+
+/// Brings it to life. What it needs to know stands in the page, so that it brings nothing along.
+#[island]
+fn Guard() -> impl IntoView {
+    #[cfg(feature = "hydrate")]
+    guard::start();
 }
 
 #[cfg(feature = "hydrate")]
 mod guard {
     use wasm_bindgen::JsCast;
-    use web_sys::{HtmlElement, HtmlFormElement};
+    use web_sys::HtmlFormElement;
 
     use super::super::{browser, post::Poster};
 
     /// Takes the form over.
-    pub fn start(root: &HtmlElement, cart_id: &str) {
-        let Some(form) = browser::find(root, "form[data-pay-form]") else { return };
+    pub fn start() {
+        let Some(root) = browser::on_page(".pay-guard") else { return };
+        let Some(cart_id) = root.get_attribute("data-cart") else { return };
+        let Some(form) = browser::find(&root, "form[data-pay-form]") else { return };
         let Ok(form) = form.dyn_into::<HtmlFormElement>() else { return };
-        let Some(checkout) = kept_id(cart_id).or_else(|| id_in(&form.action())) else { return };
+        let Some(checkout) = kept_id(&cart_id).or_else(|| id_in(&form.action())) else { return };
         let page = format!("/checkout/{checkout}");
         form.set_action(&format!("{page}/pay"));
-        let poster = Poster::new(root, page);
+        let poster = Poster::new(&root, page);
         poster.take_over();
         browser::on_return(move || {
             let poster = poster.clone();

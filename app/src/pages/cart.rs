@@ -8,11 +8,7 @@ use leptos::prelude::*;
 
 use crate::{
     components::picture::Picture,
-    text::{
-        labels::{cart as labels, each, frame, how_many_of, of_line, shop},
-        money::money,
-        products::product,
-    },
+    text::{self, money::money, products, say},
 };
 
 /// What is in the cart, and the way to the checkout.
@@ -21,15 +17,16 @@ pub fn CartPage(
     /// The cart; `None` where there is none yet.
     cart: Option<CartView>,
 ) -> impl IntoView {
+    let lang = text::lang();
     let Some(cart) = cart.filter(|cart| !cart.lines.is_empty()) else {
         return view! {
             <div class="empty">
                 <Picture sku="cups" />
-                <h1>{labels::EMPTY}</h1>
-                <p>{labels::EMPTY_TEXT} " " <a href="/orders">{frame::ORDERS}</a> "."</p>
+                <h1>{say!(lang, shop.cart.empty)}</h1>
+                <p>{say!(lang, shop.cart.empty_text)} " " <a href="/orders">{say!(lang, frame.orders)}</a> "."</p>
                 <p>
                     <a class="button" href="/">
-                        {shop::TO_THE_SHOP}
+                        {say!(lang, shop.to_the_shop)}
                     </a>
                 </p>
             </div>
@@ -38,19 +35,19 @@ pub fn CartPage(
     };
     let rows = cart.lines.into_iter().map(|line| view! { <CartLine line=line /> }).collect_view();
     view! {
-        <h1>{labels::TITLE}</h1>
+        <h1>{say!(lang, shop.cart.title)}</h1>
         <ul class="cart-lines">{rows}</ul>
         <div class="cart-total">
             <p>
-                <span>{labels::TOTAL}</span>
-                <strong>{money(cart.total)}</strong>
+                <span>{say!(lang, shop.cart.total)}</span>
+                <strong>{money(lang, cart.total)}</strong>
             </p>
-            <p class="hint">{labels::TOTAL_HINT}</p>
+            <p class="hint">{say!(lang, shop.cart.total_hint)}</p>
         </div>
         <p class="cart-go">
-            <a href="/">{shop::BACK}</a>
+            <a href="/">{say!(lang, shop.back)}</a>
             <a class="button" href="/checkout">
-                {labels::CHECK_OUT}
+                {say!(lang, shop.cart.check_out)}
             </a>
         </p>
     }
@@ -60,7 +57,8 @@ pub fn CartPage(
 /// One line, with the forms that change it.
 #[component]
 fn CartLine(line: LineView) -> impl IntoView {
-    let (name, _, _) = product(line.sku.as_str());
+    let lang = text::lang();
+    let name = products::name(lang, line.sku.as_str());
     let sku = line.sku.to_string();
     let id = format!("quantity-{sku}");
     view! {
@@ -68,14 +66,14 @@ fn CartLine(line: LineView) -> impl IntoView {
             <Picture sku=sku.clone() />
             <div class="cart-what">
                 <a href=format!("/products/{sku}")>{name}</a>
-                <span class="unit">{each(&money(line.unit))}</span>
+                <span class="unit">{say!(lang, shop.cart.each, price = money(lang, line.unit))}</span>
             </div>
-            <span class="price">{money(line.total)}</span>
+            <span class="price">{money(lang, line.total)}</span>
             <div class="cart-change">
                 <form class="quantity" method="post" action="/cart/lines">
                     <input type="hidden" name="sku" value=sku.clone() />
                     <label class="visually-hidden" for=id.clone()>
-                        {how_many_of(name)}
+                        {say!(lang, shop.cart.how_many_of, name = name)}
                     </label>
                     <input
                         id=id
@@ -88,16 +86,16 @@ fn CartLine(line: LineView) -> impl IntoView {
                         required
                     />
                     <button class="quiet" type="submit">
-                        {labels::CHANGE}
-                        <span class="visually-hidden">{of_line(name)}</span>
+                        {say!(lang, shop.cart.change)}
+                        <span class="visually-hidden">{say!(lang, shop.cart.of_line, name = name)}</span>
                     </button>
                 </form>
                 <form method="post" action="/cart/lines">
                     <input type="hidden" name="sku" value=sku.clone() />
                     <input type="hidden" name="quantity" value="0" />
                     <button class="link" type="submit">
-                        {labels::REMOVE}
-                        <span class="visually-hidden">{of_line(name)}</span>
+                        {say!(lang, shop.cart.remove)}
+                        <span class="visually-hidden">{say!(lang, shop.cart.of_line, name = name)}</span>
                     </button>
                 </form>
             </div>

@@ -10,12 +10,7 @@ use leptos::prelude::*;
 
 use crate::{
     components::picture::Picture,
-    text::{
-        self,
-        labels::{only_left, shop},
-        money::money,
-        products::product,
-    },
+    text::{self, money::money, products, say},
 };
 
 /// From how many on it is worth saying that few are left.
@@ -29,6 +24,7 @@ pub fn Catalogue(
     /// What may still be sold.
     stock: HashMap<Sku, u32>,
 ) -> impl IntoView {
+    let lang = text::lang();
     let tiles = PRODUCTS
         .iter()
         .map(|item| {
@@ -36,7 +32,12 @@ pub fn Catalogue(
             view! { <Tile item=item currency=currency left=left /> }
         })
         .collect_view();
-    let reasons = shop::REASONS
+    let reasons = [
+        (say!(lang, shop.reasons.runs), say!(lang, shop.reasons.runs_why)),
+        (say!(lang, shop.reasons.weekdays), say!(lang, shop.reasons.weekdays_why)),
+        (say!(lang, shop.reasons.thirty), say!(lang, shop.reasons.thirty_why)),
+    ];
+    let reasons = reasons
         .map(|(what, why)| {
             view! {
                 <li>
@@ -49,8 +50,8 @@ pub fn Catalogue(
     view! {
         <div class="claim">
             <div class="claim-words">
-                <h1>{text::CLAIM}</h1>
-                <p>{text::CLAIM_MORE}</p>
+                <h1>{say!(lang, shop.claim)}</h1>
+                <p>{say!(lang, shop.claim_more)}</p>
             </div>
             <svg
                 class="claim-picture"
@@ -60,7 +61,7 @@ pub fn Catalogue(
                 inner_html=text::art::hero()
             ></svg>
         </div>
-        <h2>{shop::ALL}</h2>
+        <h2>{say!(lang, shop.all)}</h2>
         <ul class="tiles">{tiles}</ul>
         <ul class="reasons">{reasons}</ul>
     }
@@ -70,21 +71,22 @@ pub fn Catalogue(
 /// One product among the others.
 #[component]
 fn Tile(item: &'static Product, currency: Currency, left: u32) -> impl IntoView {
-    let (name, line, _) = product(item.sku);
+    let lang = text::lang();
+    let words = products::words(lang, item.sku);
     let stock = match left {
-        0 => Some(shop::SOLD_OUT.to_owned()),
-        1..=FEW => Some(only_left(left)),
+        0 => Some(say!(lang, shop.sold_out).to_owned()),
+        1..=FEW => Some(say!(lang, shop.only_left, count = left)),
         _ => None,
     };
     view! {
         <li class="tile" data-sku=item.sku data-sold-out=(left == 0).then_some("")>
             <Picture sku=item.sku />
             <h3>
-                <a href=format!("/products/{}", item.sku)>{name}</a>
+                <a href=format!("/products/{}", item.sku)>{words.name}</a>
             </h3>
-            <p class="tile-line">{line}</p>
+            <p class="tile-line">{words.line}</p>
             <p class="price">
-                {item.price(currency).map(money)}
+                {item.price(currency).map(|price| money(lang, price))}
                 {stock.map(|text| view! { <span class="tag">{text}</span> })}
             </p>
         </li>

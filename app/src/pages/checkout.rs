@@ -9,7 +9,7 @@ use crate::{
         pay_form::{Element, PayForm, Paying},
     },
     islands::pay_guard::PayGuard,
-    text::labels::{checkout as labels, unknown},
+    text::{self, say},
 };
 
 /// The first payment form of a cart.
@@ -24,6 +24,7 @@ pub fn CheckoutPage(
     /// Stripe's own form, where it is set up.
     element: Option<Element>,
 ) -> impl IntoView {
+    let lang = text::lang();
     let paying = Paying {
         checkout_id,
         cart_id: cart.id,
@@ -34,21 +35,21 @@ pub fn CheckoutPage(
         element,
     };
     view! {
-        <h1>{labels::TITLE}</h1>
+        <h1>{say!(lang, checkout.title)}</h1>
         <div class="checkout">
             <section class="checkout-order" aria-labelledby="order-heading">
-                <h2 id="order-heading">{labels::ORDER}</h2>
+                <h2 id="order-heading">{say!(lang, checkout.order)}</h2>
                 <Lines lines=cart.lines.clone() total=cart.total />
                 <p>
-                    <a href="/cart">{labels::CHANGE_CART}</a>
+                    <a href="/cart">{say!(lang, checkout.change_cart)}</a>
                 </p>
             </section>
             <section class="checkout-pay" aria-labelledby="pay-heading">
-                <h2 id="pay-heading">{labels::PAYMENT}</h2>
-                <PayGuard cart_id=cart.id.to_string() words=unknown::words()>
+                <h2 id="pay-heading">{say!(lang, checkout.payment)}</h2>
+                <PayGuard cart_id=cart.id.to_string() words=text::unknown_words(lang)>
                     <PayForm paying=paying />
                 </PayGuard>
-                <p class="hint">{labels::ONCE}</p>
+                <p class="hint">{say!(lang, checkout.once)}</p>
             </section>
         </div>
     }

@@ -6,9 +6,10 @@ use leptos::prelude::*;
 use crate::{
     components::picture::Picture,
     text::{
-        labels::{frame, orders as labels, shop, things},
+        self,
         money::money,
-        status::{face_word, short_order},
+        say,
+        status::{face_word, short},
         time::{day, iso},
     },
 };
@@ -19,15 +20,16 @@ pub fn OrdersPage(
     /// The orders.
     orders: Vec<OrderSummary>,
 ) -> impl IntoView {
+    let lang = text::lang();
     if orders.is_empty() {
         return view! {
             <div class="empty">
                 <Picture sku="caddy" />
-                <h1>{labels::EMPTY}</h1>
-                <p>{labels::EMPTY_TEXT}</p>
+                <h1>{say!(lang, shop.orders.empty)}</h1>
+                <p>{say!(lang, shop.orders.empty_text)}</p>
                 <p>
                     <a class="button" href="/">
-                        {shop::TO_THE_SHOP}
+                        {say!(lang, shop.to_the_shop)}
                     </a>
                 </p>
             </div>
@@ -45,18 +47,18 @@ pub fn OrdersPage(
                 >
                     <a href=format!("/checkout/{}", order.checkout_id)>{order.reference}</a>
                     <span class="order-when">
-                        <time datetime=iso(order.created_at)>{day(order.created_at)}</time>
+                        <time datetime=iso(order.created_at)>{day(lang, order.created_at)}</time>
                         " · "
-                        {things(order.count)}
+                        {say!(lang, shop.orders.things, count = order.count)}
                     </span>
-                    <span class="tag">{short_order(order.order_state, order.face)}</span>
-                    <span class="price">{money(order.total)}</span>
+                    <span class="tag">{short(lang, order.order_state, order.face, &order.provider)}</span>
+                    <span class="price">{money(lang, order.total)}</span>
                 </li>
             }
         })
         .collect_view();
     view! {
-        <h1>{frame::ORDERS}</h1>
+        <h1>{say!(lang, shop.orders.title)}</h1>
         <ul class="order-rows">{rows}</ul>
     }
     .into_any()

@@ -3,8 +3,9 @@
 use leptos::prelude::*;
 
 use crate::text::{
-    labels::{frame, problem::TO_ORDER},
+    self,
     problem::{Problem, words},
+    say,
 };
 
 /// What happened, what did not, and what to do.
@@ -15,23 +16,33 @@ pub fn ProblemPage(
     /// The order's page, where the problem is about one that exists.
     order: Option<String>,
 ) -> impl IntoView {
-    let (heading, explanation, todo) = words(&problem);
+    let lang = text::lang();
+    let words = words(lang, &problem);
     view! {
         <div class="problem" data-problem>
-            <h1>{heading}</h1>
-            <p class="lead">{explanation}</p>
-            <p>{todo}</p>
+            <h1>{words.heading}</h1>
+            <p class="lead">{words.text}</p>
+            <p>{words.todo}</p>
+            {words
+                .detail
+                .map(|detail| {
+                    view! {
+                        <p class="hint">
+                            {say!(lang, problem.detail)} " " <code lang="en">{detail}</code>
+                        </p>
+                    }
+                })}
         </div>
         <p class="afterwards">
             {order
                 .map(|path| {
                     view! {
                         <a class="button" href=path>
-                            {TO_ORDER}
+                            {say!(lang, problem.to_order)}
                         </a>
                     }
-                })} <a href="/cart">{frame::CART}</a> <a href="/orders">{frame::ORDERS}</a>
-            <a href="/">{frame::SHOP}</a>
+                })} <a href="/cart">{say!(lang, frame.cart)}</a> <a href="/orders">{say!(lang, frame.orders)}</a>
+            <a href="/">{say!(lang, frame.shop)}</a>
         </p>
     }
     .into_any()

@@ -8,11 +8,7 @@ use leptos::prelude::*;
 
 use crate::{
     components::picture::Picture,
-    text::{
-        labels::{only_left, shop},
-        money::money,
-        products::words,
-    },
+    text::{self, money::money, products, say},
 };
 
 /// From how many on it is worth saying that few are left.
@@ -28,16 +24,17 @@ pub fn ProductPage(
     /// How many may still be sold.
     left: u32,
 ) -> impl IntoView {
-    let words = words(item.sku);
+    let lang = text::lang();
+    let words = products::words(lang, item.sku);
     let few = (1..=FEW).contains(&left);
     let facts = words
         .facts
-        .iter()
+        .into_iter()
         .map(|(name, value)| {
             view! {
                 <div>
-                    <dt>{*name}</dt>
-                    <dd>{*value}</dd>
+                    <dt>{name}</dt>
+                    <dd>{value}</dd>
                 </div>
             }
         })
@@ -49,15 +46,15 @@ pub fn ProductPage(
                 <h1>{words.name}</h1>
                 <p class="lead">{words.line}</p>
                 <p class="price">
-                    {item.price(currency).map(money)}
-                    {few.then(|| view! { <span class="tag">{only_left(left)}</span> })}
+                    {item.price(currency).map(|price| money(lang, price))}
+                    {few.then(|| view! { <span class="tag">{say!(lang, shop.only_left, count = left)}</span> })}
                 </p>
                 <Buy sku=item.sku left=left />
                 <p>{words.story}</p>
-                <h2 class="small">{shop::FACTS}</h2>
+                <h2 class="small">{say!(lang, shop.facts)}</h2>
                 <dl class="facts">{facts}</dl>
                 <p>
-                    <a href="/">{shop::BACK}</a>
+                    <a href="/">{say!(lang, shop.back)}</a>
                 </p>
             </div>
         </article>
@@ -68,14 +65,15 @@ pub fn ProductPage(
 /// The way into the cart, while there is something to sell.
 #[component]
 fn Buy(sku: &'static str, left: u32) -> impl IntoView {
+    let lang = text::lang();
     if left == 0 {
-        return view! { <p class="notice">{shop::SOLD_OUT_LONG}</p> }.into_any();
+        return view! { <p class="notice">{say!(lang, shop.sold_out_long)}</p> }.into_any();
     }
     view! {
         <form class="buy" method="post" action="/cart/lines">
             <input type="hidden" name="sku" value=sku />
             <input type="hidden" name="add" value="1" />
-            <label for="quantity">{shop::HOW_MANY}</label>
+            <label for="quantity">{say!(lang, shop.how_many)}</label>
             <input
                 id="quantity"
                 name="quantity"
@@ -87,7 +85,7 @@ fn Buy(sku: &'static str, left: u32) -> impl IntoView {
                 required
             />
             <button class="button" type="submit">
-                {shop::PUT_INTO_CART}
+                {say!(lang, shop.put_into_cart)}
             </button>
         </form>
     }

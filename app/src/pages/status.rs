@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::{
     islands::live_status::LiveStatus,
     panel::Panel,
-    text::labels::{frame, shop, status as labels, unknown},
+    text::{self, say},
 };
 
 /// The stored state, and what follows it.
@@ -23,6 +23,7 @@ pub fn StatusPage(
     /// What the post that led here has to say.
     notice: Option<&'static str>,
 ) -> impl IntoView {
+    let lang = text::lang();
     view! {
         {notice
             .map(|text| {
@@ -37,14 +38,14 @@ pub fn StatusPage(
             sequence=sequence
             settled=settled
             heading=panel.heading
-            offline=labels::OFFLINE.to_owned()
-            words=unknown::words()
+            offline=say!(lang, status.label.offline).to_owned()
+            words=text::unknown_words(lang)
         >
             <div class="panel-slot" data-panel-slot inner_html=panel.html></div>
         </LiveStatus>
         <p class="afterwards">
-            <a href="/">{shop::BACK}</a>
-            <a href="/orders">{frame::ORDERS}</a>
+            <a href="/">{say!(lang, shop.back)}</a>
+            <a href="/orders">{say!(lang, frame.orders)}</a>
         </p>
     }
     .into_any()

@@ -5,18 +5,27 @@ use domain::{
 };
 
 use super::render;
+use crate::text::{LANGS, Lang};
 
 #[path = "../../examples/gallery/samples.rs"]
 mod samples;
 
 fn html(view: &CheckoutView) -> String {
-    render(view, &samples::TOKENS.map(str::to_owned)).html
+    html_in(Lang::en, view)
+}
+
+fn html_in(lang: Lang, view: &CheckoutView) -> String {
+    render(lang, view, &samples::TOKENS.map(str::to_owned)).html
 }
 
 /// What a person reads: the panel without its markup.
 fn read(view: &CheckoutView) -> String {
+    read_in(Lang::en, view)
+}
+
+fn read_in(lang: Lang, view: &CheckoutView) -> String {
     let (mut text, mut inside) = (String::new(), false);
-    for letter in html(view).chars() {
+    for letter in html_in(lang, view).chars() {
         match letter {
             '<' => inside = true,
             '>' => inside = false,
@@ -28,26 +37,96 @@ fn read(view: &CheckoutView) -> String {
 }
 
 /// Without the form, whose cards say what they will do.
-fn read_without_form(view: &CheckoutView) -> String {
+fn read_without_form(lang: Lang, view: &CheckoutView) -> String {
     let mut view = view.clone();
     if let Some(owner) = &mut view.owner {
         owner.pay_attempt = None;
     }
-    read(&view)
+    read_in(lang, &view)
 }
+
+/// Words that say that something did not happen, and words that ask for a repeat.
+const NO: [&str; 17] = [
+    "fail",
+    "error",
+    "retry",
+    "try again",
+    "unsuccessful",
+    "declined",
+    "not completed",
+    "no money was taken",
+    "ошибк",
+    "не удалось",
+    "попробуйте",
+    "сбой",
+    "повторите",
+    "неудач",
+    "отклонено",
+    "не завершён",
+    "деньги не списаны",
+];
+/// Those among them that nobody reads, whatever is stored.
+const NEVER: [&str; 9] = [
+    "fail",
+    "error",
+    "retry",
+    "try again",
+    "unsuccessful",
+    "не удалось",
+    "попробуйте",
+    "сбой",
+    "неудач",
+];
 
 #[test]
 fn no_page_speaks_of_failure_while_nothing_definitive_is_stored() {
     for sample in samples::all() {
-        let text = read_without_form(&sample.view);
-        for word in ["fail", "error", "retry", "try again", "unsuccessful"] {
-            assert!(!text.contains(word), "{}: {word:?} in {text}", sample.name);
-        }
         let definitive = matches!(sample.view.payment.state, State::Rejected | State::Canceled);
-        for word in ["declined", "not completed", "no money was taken"] {
-            assert!(definitive || !text.contains(word), "{}: {word:?} in {text}", sample.name);
+        let words: &[&str] = if definitive { &NEVER } else { &NO };
+        for (lang, _) in LANGS {
+            let text = read_without_form(lang, &sample.view);
+            for word in words {
+                assert!(!text.contains(word), "{}: {word:?} in {text}", sample.name);
+            }
         }
     }
+}
+
+#[test]
+fn no_sentence_of_one_language_stands_on_a_page_of_the_other() {
+    // Names, and what a provider or an address is called.
+    let names = [
+        "inv-p-7k3m-2qxa",
+        "p-7k3m-2qxa",
+        "examplepay",
+        "paypal",
+        "stripe",
+        "visa",
+        "utc",
+        "3-d secure",
+    ];
+    for sample in samples::all() {
+        let mut russian = read_in(Lang::ru, &sample.view);
+        for name in names {
+            russian = russian.replace(name, "");
+        }
+        let latin: String = russian.chars().filter(char::is_ascii_alphabetic).collect();
+        assert!(latin.len() < 12, "{}: {latin:?} in {russian}", sample.name);
+        let english = read_in(Lang::en, &sample.view);
+        let cyrillic = english.chars().any(|it| ('а'..='я').contains(&it));
+        assert!(!cyrillic, "{}: {english}", sample.name);
+    }
+}
+
+#[test]
+fn after_a_while_of_not_knowing_the_page_says_so_and_still_asks_for_no_payment() {
+    let mut view = samples::checkout(State::PendingConfirmation);
+    view.payment.unknown_long = true;
+    let text = read(&view);
+    assert!(text.contains("order received, payment not confirmed yet"), "{text}");
+    assert!(text.contains("do not pay again"), "{text}");
+    let review = samples::checkout(State::RequiresReview);
+    assert!(read(&review).contains("payment not confirmed yet"), "{}", read(&review));
 }
 
 #[test]
@@ -182,7 +261,7 @@ fn parcel_and_invoice_are_told_in_every_state_and_none_is_called_what_it_may_not
         let owner = view.owner.as_mut().unwrap();
         owner.parcel = Some(*state);
         owner.invoice = Some((*state, "INV-P-7K3M-2QXA".to_owned()));
-        let text = read_without_form(&view);
+        let text = read_without_form(Lang::en, &view);
         for word in ["fail", "error", "retry", "try again", "unsuccessful"] {
             assert!(!text.contains(word), "{state}: {word:?} in {text}");
         }

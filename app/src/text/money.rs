@@ -1,24 +1,33 @@
 //! Amounts as people write them.
 
 use domain::money::Money;
+use fixed_decimal::Decimal;
+use icu_decimal::{DecimalFormatter, options::DecimalFormatterOptions};
 
-/// An amount with its symbol and grouped thousands: €1,234.50, ¥4,800.
-pub fn money(amount: Money) -> String {
+use super::{Lang, say, time::locale};
+
+/// An amount with its symbol and grouped thousands: €1,234.50, or 1 234,50 €.
+pub fn money(lang: Lang, amount: Money) -> String {
     let decimal = amount.decimal();
     let (sign, digits) = match decimal.strip_prefix('-') {
         Some(digits) => ("−", digits),
         None => ("", decimal.as_str()),
     };
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut grouped = String::new();
-    for (place, digit) in whole.chars().enumerate() {
-        if place > 0 && (whole.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    let point = if part.is_empty() { "" } else { "." };
-    format!("{sign}{}{grouped}{point}{part}", amount.currency.symbol())
+    let digits = grouped(lang, digits).unwrap_or_else(|| digits.to_owned());
+    say!(
+        lang,
+        frame.money,
+        sign = sign,
+        symbol = amount.currency.symbol().to_string(),
+        digits = digits
+    )
+}
+
+/// Digits with the language's marks; `None` if the library does not know the language.
+fn grouped(lang: Lang, digits: &str) -> Option<String> {
+    let options = DecimalFormatterOptions::default();
+    let formatter = DecimalFormatter::try_new(locale(lang).into(), options).ok()?;
+    Some(formatter.format(&digits.parse::<Decimal>().ok()?).to_string())
 }
 
 #[cfg(test)]
@@ -29,15 +38,19 @@ mod tests {
     #[test]
     fn amounts_have_their_symbol_their_decimals_and_grouped_thousands() {
         let rows = [
-            (Money::new(2990, Currency::EUR), "€29.90"),
-            (Money::new(123_456_789, Currency::EUR), "€1,234,567.89"),
-            (Money::new(5, Currency::EUR), "€0.05"),
-            (Money::new(-2990, Currency::EUR), "−€29.90"),
-            (Money::new(4800, Currency::JPY), "¥4,800"),
-            (Money::new(800, Currency::JPY), "¥800"),
+            (Money::new(2990, Currency::EUR), "€29.90", "29,90 €"),
+            (Money::new(123_456_789, Currency::EUR), "€1,234,567.89", "1 234 567,89 €"),
+            (Money::new(5, Currency::EUR), "€0.05", "0,05 €"),
+            (Money::new(-2990, Currency::EUR), "−€29.90", "−29,90 €"),
+            (Money::new(4800, Currency::JPY), "¥4,800", "4 800 ¥"),
+            (Money::new(800, Currency::JPY), "¥800", "800 ¥"),
         ];
-        for (amount, text) in rows {
-            assert_eq!(money(amount), text);
+        for (amount, english, russian) in rows {
+            assert_eq!(money(Lang::en, amount), english);
+            // No line breaks within an amount: its spaces are such that hold together.
+            let said = money(Lang::ru, amount);
+            assert!(!said.contains(' '), "{said:?}");
+            assert_eq!(said.replace(['\u{a0}', '\u{202f}'], " "), russian);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What a person is told when a post cannot be taken: what happened, what did not, what to do.
 
+use super::{Lang, say};
+
 /// Why a post was not taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Problem {
@@ -9,10 +11,12 @@ pub enum Problem {
     CartChanged,
     /// There is nothing to order.
     EmptyCart,
-    /// Names of what is short.
-    OutOfStock(Vec<&'static str>),
-    /// A value that cannot be, in words.
+    /// The products that are short.
+    OutOfStock(Vec<String>),
+    /// A value that cannot be, in English words for whoever wrote the form.
     Invalid(String),
+    /// A cart of a session that this browser does not have.
+    NotYours,
     /// The post came from another site.
     CrossSite,
     /// Too many posts.
@@ -31,78 +35,55 @@ pub enum Problem {
     Internal,
 }
 
-/// Heading, explanation, and what to do.
-pub fn words(problem: &Problem) -> (&'static str, String, &'static str) {
-    match problem {
-        Problem::Conflict => (
-            "This checkout belongs to another order",
-            "What you just sent differs from the order that was placed under this checkout: other items, another amount or another currency. Nothing new was ordered and nothing was charged for it.".to_owned(),
-            "Look at the order that exists, or go to your cart and check out afresh.",
-        ),
-        Problem::CartChanged => (
-            "Your cart has changed",
-            "It was changed after this form was shown, perhaps in another tab. Nothing was ordered and nothing was charged: we do not charge an amount that you have not seen.".to_owned(),
-            "Look at your cart as it is now, and check out again.",
-        ),
-        Problem::EmptyCart => (
-            "Your cart is empty",
-            "There is nothing to pay for. Nothing was charged.".to_owned(),
-            "If you have just paid, you find the order under My orders.",
-        ),
-        Problem::OutOfStock(names) => (
-            "Not enough in stock",
-            format!("Somebody was faster: {}. Nothing was ordered and nothing was charged.", names.join(", ")),
-            "Take fewer of them, or take them out of your cart.",
-        ),
-        Problem::Invalid(what) => (
-            "We could not read that",
-            format!("{}. Nothing was changed and nothing was charged.", capital(what)),
-            "Go back and send the form again from its page.",
-        ),
-        Problem::CrossSite => (
-            "This came from another site",
-            "Forms of this shop are taken from this shop only. Nothing was changed and nothing was charged.".to_owned(),
-            "Open the shop itself and start from there.",
-        ),
-        Problem::TooManyRequests => (
-            "A little slower, please",
-            "There were many payments from your session in a short time, so we did not look at this one. Nothing was lost: payments that were sent before go on as they are.".to_owned(),
-            "Wait a minute. Your orders show where everything stands.",
-        ),
-        Problem::BodyTooLarge => (
-            "That was too much at once",
-            "The form you sent is larger than any form of this shop. Nothing was changed and nothing was charged.".to_owned(),
-            "Go back and send the form again from its page.",
-        ),
-        Problem::NotAForm => (
-            "We could not read that",
-            "This address takes plain forms only. Nothing was changed and nothing was charged.".to_owned(),
-            "Open the shop and send the form from its page.",
-        ),
-        Problem::NotFound => (
-            "There is no such page",
-            "The address may be mistyped, or the thing it named is gone.".to_owned(),
-            "Go to the shop, or to your orders.",
-        ),
-        Problem::NoSuchOrder => (
-            "We have no order under this link",
-            "Nothing was ordered under it so far, and so nothing was charged under it. If you have pressed Pay only a moment ago, the request may still be on its way: load this page again before you do anything else.".to_owned(),
-            "Your cart is kept. Paying it twice is not possible: a cart becomes one order.",
-        ),
-        Problem::Busy => (
-            "Not at this moment",
-            "The shop is starting or stopping. What was sent before is kept.".to_owned(),
-            "Load this page again in a few seconds; sending the same form again cannot pay twice.",
-        ),
-        Problem::Internal => (
-            "Something broke on our side",
-            "We do not know whether your request was taken. Your orders show what is stored; sending the same form again cannot pay twice.".to_owned(),
-            "Look at your orders first.",
-        ),
-    }
+/// What a person reads about a problem.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Words {
+    /// What happened, in one line.
+    pub heading: &'static str,
+    /// What happened and what did not.
+    pub text: String,
+    /// What to do.
+    pub todo: &'static str,
+    /// What is wrong with a form, for whoever looks into it.
+    pub detail: Option<String>,
 }
 
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+macro_rules! words {
+    ($lang:expr, $problem:ident) => {
+        Words {
+            heading: say!($lang, problem.$problem.heading),
+            text: say!($lang, problem.$problem.text).to_owned(),
+            todo: say!($lang, problem.$problem.todo),
+            detail: None,
+        }
+    };
+}
+
+/// Heading, explanation, and what to do.
+pub fn words(lang: Lang, problem: &Problem) -> Words {
+    match problem {
+        Problem::Conflict => words!(lang, conflict),
+        Problem::CartChanged => words!(lang, cart_changed),
+        Problem::EmptyCart => words!(lang, empty_cart),
+        Problem::OutOfStock(skus) => {
+            let names = skus.iter().map(|sku| super::products::name(lang, sku));
+            let names = names.collect::<Vec<_>>().join(", ");
+            Words {
+                heading: say!(lang, problem.out_of_stock.heading),
+                text: say!(lang, problem.out_of_stock.text, names = names),
+                todo: say!(lang, problem.out_of_stock.todo),
+                detail: None,
+            }
+        }
+        Problem::Invalid(what) => Words { detail: Some(what.clone()), ..words!(lang, invalid) },
+        Problem::NotYours => words!(lang, not_yours),
+        Problem::CrossSite => words!(lang, cross_site),
+        Problem::TooManyRequests => words!(lang, too_many),
+        Problem::BodyTooLarge => words!(lang, too_large),
+        Problem::NotAForm => words!(lang, not_a_form),
+        Problem::NotFound => words!(lang, not_found),
+        Problem::NoSuchOrder => words!(lang, no_order),
+        Problem::Busy => words!(lang, busy),
+        Problem::Internal => words!(lang, internal),
+    }
 }

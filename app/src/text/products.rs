@@ -1,5 +1,7 @@
 //! The eight things on sale, in words.
 
+use super::{Lang, say};
+
 /// What is said about a product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProductWords {
@@ -10,106 +12,45 @@ pub struct ProductWords {
     /// Why somebody would want it.
     pub story: &'static str,
     /// Facts: a name and a value each.
-    pub facts: &'static [(&'static str, &'static str)],
+    pub facts: [(&'static str, &'static str); 3],
+}
+
+macro_rules! product {
+    ($lang:expr, $sku:ident) => {
+        ProductWords {
+            name: say!($lang, products.$sku.name),
+            line: say!($lang, products.$sku.line),
+            story: say!($lang, products.$sku.story),
+            facts: [
+                (say!($lang, products.$sku.fact_a), say!($lang, products.$sku.value_a)),
+                (say!($lang, products.$sku.fact_b), say!($lang, products.$sku.value_b)),
+                (say!($lang, products.$sku.fact_c), say!($lang, products.$sku.value_c)),
+            ],
+        }
+    };
 }
 
 /// A product's words.
-pub fn words(sku: &str) -> ProductWords {
-    let (name, line, story, facts): (_, _, _, &'static [_]) = match sku {
-        "kettle" => KETTLE,
-        "teapot" => TEAPOT,
-        "cups" => CUPS,
-        "sencha" => SENCHA,
-        "hojicha" => HOJICHA,
-        "whisk" => WHISK,
-        "tray" => TRAY,
-        "caddy" => CADDY,
-        _ => ("A product", "", "", &[]),
-    };
-    ProductWords { name, line, story, facts }
+pub fn words(lang: Lang, sku: &str) -> ProductWords {
+    match sku {
+        "kettle" => product!(lang, kettle),
+        "teapot" => product!(lang, teapot),
+        "cups" => product!(lang, cups),
+        "sencha" => product!(lang, sencha),
+        "hojicha" => product!(lang, hojicha),
+        "whisk" => product!(lang, whisk),
+        "tray" => product!(lang, tray),
+        "caddy" => product!(lang, caddy),
+        _ => ProductWords {
+            name: say!(lang, products.unknown.name),
+            line: "",
+            story: "",
+            facts: [("", ""); 3],
+        },
+    }
 }
 
-/// A product's name, its short line, and its story.
-pub fn product(sku: &str) -> (&'static str, &'static str, &'static str) {
-    let ProductWords { name, line, story, .. } = words(sku);
-    (name, line, story)
+/// A product's name.
+pub fn name(lang: Lang, sku: &str) -> &'static str {
+    words(lang, sku).name
 }
-
-type Words = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)]);
-
-const KETTLE: Words = (
-    "Pouring kettle",
-    "Brushed steel, 0.8 l, with a spout that does not drip.",
-    "The handle stays cool, and the spout pours a stream as thin as a pencil, exactly where you want it. Spun from one sheet, so there is no seam to scrub.",
-    &[
-        ("Holds", "0.8 l, enough for four small cups"),
-        ("Works on", "gas, induction, a wood stove"),
-        ("Care", "rinse, and leave the lid off to dry"),
-    ],
-);
-const TEAPOT: Words = (
-    "Side-handle teapot",
-    "Bare red clay, 280 ml, with its own sieve.",
-    "A kyusu for one or two. The clay is left unglazed and the sieve is pierced by hand: ninety holes, give or take. It gets better with every pot.",
-    &[
-        ("Holds", "280 ml"),
-        ("Suits", "sencha, hojicha, anything with leaves"),
-        ("Care", "hot water only; soap stays in the clay"),
-    ],
-);
-const CUPS: Words = (
-    "Two cups",
-    "Porcelain, 120 ml each, thin at the lip.",
-    "Small enough that the tea is still hot at the bottom and you come back for more. Glazed inside and bare below, so that they sit warm in the hand.",
-    &[
-        ("Holds", "120 ml each"),
-        ("In the box", "one white, one sage"),
-        ("Care", "dishwasher is fine"),
-    ],
-);
-const SENCHA: Words = (
-    "Sencha, spring pick",
-    "Green tea, 80 g, grassy and bright.",
-    "The first leaves of the year, steamed for forty seconds on the day they are picked. Let the water stop boiling for a while, then give it one minute.",
-    &[("Water", "70 °C, 200 ml"), ("Leaves", "4 g, two teaspoons"), ("Time", "one minute")],
-);
-const HOJICHA: Words = (
-    "Hojicha, dark roast",
-    "Roasted green tea, 100 g, toast and caramel.",
-    "Late leaves, roasted until they smell like a bakery at six in the morning. Hardly any caffeine: this is the one for after dinner.",
-    &[
-        ("Water", "95 °C, 250 ml"),
-        ("Leaves", "5 g, a heaped tablespoon"),
-        ("Time", "half a minute"),
-    ],
-);
-const WHISK: Words = (
-    "Bamboo whisk",
-    "One piece of bamboo, eighty tines.",
-    "Split with a knife, not glued, and tied with thread. Soak it for a minute before its first bowl, and let it dry standing up.",
-    &[
-        ("Tines", "eighty, for a fine foam"),
-        ("Lasts", "about a year of mornings"),
-        ("Care", "warm water, no soap"),
-    ],
-);
-const TRAY: Words = (
-    "Ashwood tray",
-    "Solid ash, oiled, 32 × 22 cm.",
-    "Turned-up edges that fingers find in the dark. Oiled twice, so that a spill is just a spill.",
-    &[
-        ("Size", "32 × 22 × 2 cm"),
-        ("Wood", "ash from the Harz"),
-        ("Care", "wipe, and oil it once a year"),
-    ],
-);
-const CADDY: Words = (
-    "Tea caddy",
-    "Tinned steel and washi paper, for 100 g.",
-    "Set the lid on and watch it sink: the fit is that close. It keeps light and damp away from the leaves, and looks well doing it.",
-    &[
-        ("Holds", "100 g of leaf tea"),
-        ("Paper", "hand-printed, so each is a little different"),
-        ("Care", "a dry cloth"),
-    ],
-);

@@ -1,150 +1,168 @@
-//! What a shopper reads about a payment: one table for every face and state.
+//! What a shopper reads about an order and its operations: one table for every surface.
 //!
-//! Nothing here says "failed", "error" or "try again" unless a definitive verdict is stored.
+//! For each state there is what is known, the same in a sentence, what happens next, and which
+//! controls exist. Pages, the live panel, lists and e-mails read from here and have no words of
+//! their own. Nothing here says "failed", "error" or "try again" unless a definitive verdict is
+//! stored.
 
 use domain::{
-    operation::{CanceledWhy, State},
+    operation::{CanceledWhy, ReviewReason, State},
     order::OrderState,
-    view::{CheckoutView, Face},
+    view::{CheckoutView, Face, RefundView},
 };
 
-/// The words for one moment of a payment.
+use super::{Lang, cards, say};
+
+/// The words for one moment of an operation or an order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Words {
     /// What is known, in one line.
-    pub heading: &'static str,
+    pub heading: String,
     /// The same in a sentence.
     pub sentence: String,
     /// What happens next, or what the shopper may do.
-    pub next: &'static str,
+    pub next: String,
+}
+
+/// Something that a shopper can do on the order's page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Control {
+    /// Pay once more: a new attempt with a new key. Only after a definitive no.
+    PayAgain,
+    /// The provider's own step: its page, its link.
+    Confirm,
+    /// Look again: a link that asks and sends nothing.
+    CheckAgain,
+    /// Give the order up.
+    GiveUp,
+}
+
+macro_rules! row {
+    ($lang:expr, $group:ident.$row:ident) => {
+        Words {
+            heading: say!($lang, status.$group.$row.heading).to_owned(),
+            sentence: say!($lang, status.$group.$row.sentence).to_owned(),
+            next: say!($lang, status.$group.$row.next).to_owned(),
+        }
+    };
 }
 
 /// The words for a checkout as it is stored.
-pub fn words(view: &CheckoutView) -> Words {
+pub fn words(lang: Lang, view: &CheckoutView) -> Words {
+    match (view.order_state, view.payment.face) {
+        (OrderState::RefundDue, Face::Paid) => row!(lang, order.refund_due),
+        (OrderState::Refunded, Face::Paid) => row!(lang, order.refunded),
+        (OrderState::PartiallyRefunded, Face::Paid) => row!(lang, order.partly_refunded),
+        (_, face) => of_face(lang, view, face),
+    }
+}
+
+fn of_face(lang: Lang, view: &CheckoutView, face: Face) -> Words {
+    let payment = &view.payment;
     let given_up = matches!(
         view.order_state,
         OrderState::CancelRequested | OrderState::RefundDue | OrderState::Refunded
     );
-    match (view.order_state, view.payment.face) {
-        (OrderState::RefundDue, Face::Paid) => Words {
-            heading: "Your money is on its way back",
-            sentence: "The payment arrived although this order no longer needed it.".to_owned(),
-            next: "We are sending all of it back. You do not have to do anything.",
-        },
-        (OrderState::Refunded, Face::Paid) => Words {
-            heading: "Refunded",
-            sentence: "The payment for this order was sent back in full.".to_owned(),
-            next: "Your bank shows it within a few days.",
-        },
-        (OrderState::PartiallyRefunded, Face::Paid) => Words {
-            heading: "Paid, partly refunded",
-            sentence: "A part of the payment was sent back.".to_owned(),
-            next: "Your bank shows it within a few days.",
-        },
-        (_, face) => of_face(view, face, given_up),
-    }
-}
-
-fn of_face(view: &CheckoutView, face: Face, given_up: bool) -> Words {
     match face {
-        Face::Sending => Words {
-            heading: "Sending your payment",
-            sentence: "We have your order and are handing the payment to the provider.".to_owned(),
-            next: "This page changes by itself. It is safe to close it.",
-        },
-        Face::ConfirmAtBank if view.payment.provider == "paypal" => Words {
-            heading: "PayPal asks you to confirm",
-            sentence: "The payment waits for you on PayPal's page.".to_owned(),
-            next: "Confirm it there; this page changes by itself afterwards. It is safe to close it.",
-        },
-        Face::ConfirmAtBank => Words {
-            heading: "Your bank asks you to confirm",
-            sentence: "The payment waits for you on the provider's page.".to_owned(),
-            next: "Confirm it there; this page changes by itself afterwards. It is safe to close it.",
-        },
-        Face::Checking if given_up => Words {
-            heading: "Checking payment status",
-            sentence: "You gave this order up. Do not pay again: we check automatically whether the payment went through.".to_owned(),
-            next: "If money arrives after all, we send it back by ourselves. It is safe to close this page.",
-        },
-        Face::Checking => Words {
-            heading: "Checking payment status",
-            sentence: "Do not pay again: we check automatically.".to_owned(),
-            next: "It is safe to close this page. Your order is kept, and this link shows how it went.",
-        },
-        Face::InReview => Words {
-            heading: "We are still confirming your payment; a person is looking at it.",
-            sentence: "You do not need to pay again.".to_owned(),
-            next: "It is safe to close this page. Your order is kept, and this link shows how it went.",
-        },
-        Face::Paid => Words {
-            heading: "Thank you. Your order is paid.",
-            sentence: "The provider confirmed the payment.".to_owned(),
-            next: "We pack it on the next working day. You do not have to do anything.",
-        },
-        Face::Declined => declined(view),
-        Face::NotCompleted => not_completed(view),
-        Face::Reversed => Words {
-            heading: "Your payment was undone",
-            sentence: "The provider took the payment back after it had gone through.".to_owned(),
-            next: "We do not charge you again by ourselves. Please write to us with your order's reference.",
-        },
+        Face::Sending => row!(lang, payment.sending),
+        Face::ConfirmAtBank if payment.provider == "paypal" => row!(lang, payment.confirm_paypal),
+        Face::ConfirmAtBank => row!(lang, payment.confirm),
+        Face::Checking if given_up => row!(lang, payment.checking_given_up),
+        Face::Checking if payment.unknown_long => row!(lang, payment.checking_long),
+        Face::Checking => row!(lang, payment.checking),
+        Face::InReview if payment.review_reason == Some(ReviewReason::Deadline) => {
+            row!(lang, payment.review_deadline)
+        }
+        Face::InReview => row!(lang, payment.review),
+        Face::Paid => row!(lang, payment.paid),
+        Face::Declined => declined(lang, view),
+        Face::NotCompleted => not_completed(lang, view),
+        Face::Reversed => row!(lang, payment.reversed),
     }
 }
 
-fn declined(view: &CheckoutView) -> Words {
-    let mut sentence = view
-        .payment
-        .decline_code
-        .as_deref()
-        .map_or(String::new(), |code| super::cards::decline(code).to_owned());
+fn declined(lang: Lang, view: &CheckoutView) -> Words {
+    let code = view.payment.decline_code.as_deref();
+    let mut sentence = code.map_or(String::new(), |code| cards::decline(lang, code).to_owned());
     if view.payment.no_money_taken {
-        sentence = format!("No money was taken. {sentence}");
+        sentence = format!("{} {sentence}", say!(lang, status.payment.declined.no_money));
     }
     Words {
-        heading: "Declined.",
-        sentence,
-        next: may_pay(view, "You may pay with another card, or with this one once more."),
+        heading: say!(lang, status.payment.declined.heading).to_owned(),
+        sentence: sentence.trim().to_owned(),
+        next: may_pay(lang, view, say!(lang, status.payment.declined.next)),
     }
 }
 
 /// Whether the owner may pay again is a fact; a non-owner is not told to.
-fn may_pay(view: &CheckoutView, words: &'static str) -> &'static str {
-    match &view.owner {
+fn may_pay(lang: Lang, view: &CheckoutView, words: &'static str) -> String {
+    let words = match &view.owner {
         Some(owner) if owner.pay_attempt.is_some() => words,
         Some(_) if view.order_state == OrderState::AwaitingPayment => {
-            "Something in this order has just sold out, so it cannot be paid at the moment."
+            say!(lang, status.payment.sold_out.next)
         }
-        Some(_) if view.order_state == OrderState::Canceled => "This order is canceled.",
+        Some(_) if view.order_state == OrderState::Canceled => {
+            say!(lang, status.order.canceled.next)
+        }
         Some(_) | None => "",
+    };
+    words.to_owned()
+}
+
+fn not_completed(lang: Lang, view: &CheckoutView) -> Words {
+    let sentence = match view.payment.canceled_why {
+        Some(CanceledWhy::NeverExecuted) => {
+            say!(lang, status.payment.not_completed.never_executed)
+        }
+        Some(CanceledWhy::OurFault) => say!(lang, status.payment.not_completed.our_fault),
+        Some(CanceledWhy::Expired) => say!(lang, status.payment.not_completed.expired),
+        Some(CanceledWhy::ByShopper) => say!(lang, status.payment.not_completed.by_shopper),
+        Some(CanceledWhy::ByProvider | CanceledWhy::Operator) | None => {
+            say!(lang, status.payment.not_completed.other)
+        }
+    };
+    Words {
+        heading: say!(lang, status.payment.not_completed.heading).to_owned(),
+        sentence: sentence.to_owned(),
+        next: may_pay(lang, view, say!(lang, status.payment.not_completed.next)),
     }
 }
 
-fn not_completed(view: &CheckoutView) -> Words {
-    let sentence = match view.payment.canceled_why {
-        Some(CanceledWhy::NeverExecuted) => "We could not reach the provider. No money was taken.",
-        Some(CanceledWhy::OurFault) => {
-            "This was our mistake: our request to the provider was wrong. No money was taken."
-        }
-        Some(CanceledWhy::Expired) => "It was not confirmed in time. No money was taken.",
-        Some(CanceledWhy::ByShopper) => "You gave the order up. No money was taken.",
-        Some(CanceledWhy::ByProvider | CanceledWhy::Operator) | None => "No money was taken.",
-    };
-    Words {
-        heading: "Payment was not completed.",
-        sentence: sentence.to_owned(),
-        next: may_pay(view, "You may pay again, with any card."),
+/// What the viewer can do. While an outcome is not known there is nothing to pay with.
+pub fn controls(view: &CheckoutView) -> Vec<Control> {
+    let payment = &view.payment;
+    let mut controls = Vec::new();
+    if payment.action_url.is_some() {
+        controls.push(Control::Confirm);
+    } else if matches!(payment.face, Face::Checking | Face::InReview) {
+        controls.push(Control::CheckAgain);
     }
+    let Some(owner) = &view.owner else { return controls };
+    if owner.pay_attempt.is_some() {
+        controls.push(Control::PayAgain);
+    }
+    let on_its_way = match payment.face {
+        // Proven not executed: it may still end as a nothing at once.
+        Face::Sending => payment.state != State::RetryScheduled,
+        Face::Checking | Face::InReview => true,
+        Face::ConfirmAtBank | Face::Paid | Face::Declined | Face::NotCompleted | Face::Reversed => {
+            false
+        }
+    };
+    if view.order_state == OrderState::AwaitingPayment && !on_its_way {
+        controls.push(Control::GiveUp);
+    }
+    controls
 }
 
 /// What is being done while the outcome is not known.
-pub fn doing(view: &CheckoutView) -> &'static str {
+pub fn doing(lang: Lang, view: &CheckoutView) -> &'static str {
     match (view.payment.face, view.payment.state) {
-        (Face::Sending, _) => "Handing the payment to the provider.",
-        (Face::Checking, State::Requested) => "Waiting for the provider's answer.",
-        (Face::Checking, _) => "Asking the provider what became of the payment.",
-        (Face::InReview, _) => "A person compares the provider's records with ours.",
-        (Face::ConfirmAtBank, _) => "Waiting for your confirmation.",
+        (Face::Sending, _) => say!(lang, status.doing.sending),
+        (Face::Checking, State::Requested) => say!(lang, status.doing.waiting),
+        (Face::Checking, _) => say!(lang, status.doing.asking),
+        (Face::InReview, _) => say!(lang, status.doing.person),
+        (Face::ConfirmAtBank, _) => say!(lang, status.doing.confirm),
         (Face::Paid | Face::Declined | Face::NotCompleted | Face::Reversed, _) => "",
     }
 }
@@ -163,74 +181,115 @@ pub fn face_word(face: Face) -> &'static str {
     }
 }
 
-/// A face in a few words, for lists.
-pub fn short(face: Face) -> &'static str {
-    match face {
-        Face::Sending => "Sending payment",
-        Face::ConfirmAtBank => "Waiting for your bank",
-        Face::Checking => "Checking payment",
-        Face::InReview => "Being looked at",
-        Face::Paid => "Paid",
-        Face::Declined => "Declined",
-        Face::NotCompleted => "Not completed",
-        Face::Reversed => "Payment undone",
-    }
-}
-
 /// An order in a few words, for lists: money that went back speaks louder than the payment.
-pub fn short_order(order: OrderState, face: Face) -> &'static str {
-    match order {
-        OrderState::Refunded => "Refunded",
-        OrderState::PartiallyRefunded => "Partly refunded",
-        OrderState::RefundDue => "Refund on its way",
-        OrderState::Canceled => "Canceled",
-        OrderState::AwaitingPayment
-        | OrderState::Paid
-        | OrderState::CancelRequested
-        | OrderState::PaymentReversed => short(face),
+pub fn short(lang: Lang, order: OrderState, face: Face, provider: &str) -> &'static str {
+    match (order, face) {
+        (OrderState::Refunded, _) => say!(lang, status.short.refunded),
+        (OrderState::PartiallyRefunded, _) => say!(lang, status.short.partly_refunded),
+        (OrderState::RefundDue, _) => say!(lang, status.short.refund_due),
+        (OrderState::Canceled, _) => say!(lang, status.short.canceled),
+        (_, Face::Sending) => say!(lang, status.short.sending),
+        (_, Face::ConfirmAtBank) if provider == "paypal" => say!(lang, status.short.confirm_paypal),
+        (_, Face::ConfirmAtBank) => say!(lang, status.short.confirm),
+        (_, Face::Checking) => say!(lang, status.short.checking),
+        (_, Face::InReview) => say!(lang, status.short.review),
+        (_, Face::Paid) => say!(lang, status.short.paid),
+        (_, Face::Declined) => say!(lang, status.short.declined),
+        (_, Face::NotCompleted) => say!(lang, status.short.not_completed),
+        (_, Face::Reversed) => say!(lang, status.short.reversed),
     }
 }
 
-/// A refund's state, for the owner.
-pub fn refund(state: State) -> &'static str {
-    match state {
-        State::Succeeded => "sent back",
-        State::Rejected => "could not be sent back this way; we will write to you",
-        State::Reversed => "came back to us; we will write to you",
-        State::Canceled => "not sent yet; a person sees to it",
-        State::Created
-        | State::Requested
-        | State::RequiresAction
-        | State::RetryScheduled
-        | State::PendingConfirmation => "on its way",
-        State::RequiresReview => "being confirmed by a person",
-    }
+macro_rules! partner {
+    ($lang:expr, $group:ident, $short:ident, $sentence:ident, $next:ident) => {
+        Words {
+            heading: say!($lang, status.$group.$short).to_owned(),
+            sentence: say!($lang, status.$group.$sentence).to_owned(),
+            next: say!($lang, status.$group.$next).to_owned(),
+        }
+    };
 }
 
-/// A shipment's state, for the owner.
-pub fn parcel(state: State) -> &'static str {
+/// A refund, for the owner; its heading goes with the amount.
+pub fn refund(lang: Lang, view: &RefundView) -> Words {
+    let mut words = match view.state {
+        State::Created | State::Requested | State::RequiresAction | State::RetryScheduled => {
+            partner!(lang, refund, going_short, going, going_next)
+        }
+        State::PendingConfirmation => {
+            partner!(lang, refund, checking_short, checking, checking_next)
+        }
+        State::RequiresReview => partner!(lang, refund, review_short, review, review_next),
+        State::Succeeded => partner!(lang, refund, sent_short, sent, sent_next),
+        State::Rejected => partner!(lang, refund, refused_short, refused, refused_next),
+        State::Reversed => partner!(lang, refund, undone_short, undone, undone_next),
+        State::Canceled => partner!(lang, refund, waiting_short, waiting, waiting_next),
+    };
+    if view.outside && view.state == State::Succeeded {
+        words.heading = say!(lang, status.refund.outside_short).to_owned();
+    }
+    words
+}
+
+/// A shipment, for the owner.
+pub fn parcel(lang: Lang, state: State, order: OrderState) -> Words {
+    let unwanted = matches!(order, OrderState::RefundDue | OrderState::Refunded);
     match state {
         State::Created | State::Requested | State::RetryScheduled | State::RequiresAction => {
-            "being handed to the carrier"
+            partner!(lang, parcel, going_short, going, going_next)
         }
-        State::PendingConfirmation => "being confirmed",
-        State::RequiresReview => "being confirmed by a person",
-        State::Succeeded => "handed to the carrier",
-        State::Rejected | State::Canceled => "not handed over yet; a person sees to it",
-        State::Reversed => "came back to us; we will write to you",
+        State::PendingConfirmation => {
+            partner!(lang, parcel, checking_short, checking, checking_next)
+        }
+        State::RequiresReview => partner!(lang, parcel, review_short, review, review_next),
+        State::Succeeded => partner!(lang, parcel, sent_short, sent, sent_next),
+        State::Canceled if unwanted => {
+            partner!(lang, parcel, stopped_short, stopped, stopped_next)
+        }
+        State::Rejected | State::Canceled => {
+            partner!(lang, parcel, waiting_short, waiting, waiting_next)
+        }
+        State::Reversed => partner!(lang, parcel, undone_short, undone, undone_next),
     }
 }
 
-/// An invoice's state, for the owner.
-pub fn invoice(state: State, number: &str) -> String {
+/// An invoice, for the owner.
+pub fn invoice(lang: Lang, state: State, number: &str) -> Words {
     match state {
         State::Created | State::Requested | State::RetryScheduled | State::RequiresAction => {
-            "being written".to_owned()
+            partner!(lang, invoice, going_short, going, going_next)
         }
-        State::PendingConfirmation => "being confirmed".to_owned(),
-        State::RequiresReview => "being confirmed by a person".to_owned(),
-        State::Succeeded => number.to_owned(),
-        State::Rejected | State::Canceled => "not written yet; a person sees to it".to_owned(),
-        State::Reversed => "withdrawn; we will write to you".to_owned(),
+        State::PendingConfirmation => {
+            partner!(lang, invoice, checking_short, checking, checking_next)
+        }
+        State::RequiresReview => partner!(lang, invoice, review_short, review, review_next),
+        State::Succeeded => Words {
+            heading: say!(lang, status.invoice.sent_short, number = number),
+            sentence: say!(lang, status.invoice.sent, number = number),
+            next: say!(lang, status.invoice.sent_next).to_owned(),
+        },
+        State::Rejected | State::Canceled => {
+            partner!(lang, invoice, waiting_short, waiting, waiting_next)
+        }
+        State::Reversed => partner!(lang, invoice, undone_short, undone, undone_next),
+    }
+}
+
+/// What a post that led to a page has to say there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// A second post for an order that is being paid named another card.
+    OtherCard,
+    /// A post with another id for a cart that is being paid.
+    AlreadyPaying,
+}
+
+impl Note {
+    /// Its words.
+    pub fn words(self, lang: Lang) -> &'static str {
+        match self {
+            Self::OtherCard => say!(lang, status.label.other_card),
+            Self::AlreadyPaying => say!(lang, status.label.already_paying),
+        }
     }
 }

@@ -1,9 +1,23 @@
-//! Points in time as people write them. The server writes UTC; an island may say it locally.
+//! Points in time as people write them. The server writes UTC; an island says them locally.
 
 use domain::schedule::Timestamp;
+use icu_calendar::Date;
+use icu_datetime::{DateTimeFormatter, NoCalendarFormatter, fieldsets, input::Time};
+use icu_locale_core::{Locale, locale};
+
+use super::{Lang, say};
+
+/// The language as the formatting library knows it. English is written the European way: day before
+/// month, hours to 24.
+pub(super) fn locale(lang: Lang) -> Locale {
+    match lang {
+        Lang::en => locale!("en-GB"),
+        Lang::ru => locale!("ru"),
+    }
+}
 
 /// Year, month, day, hour, minute, second.
-fn civil(at: Timestamp) -> (i64, i64, i64, i64, i64, i64) {
+fn civil(at: Timestamp) -> (i32, u8, u8, u8, u8, u8) {
     let seconds = at.0.div_euclid(1000);
     let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // Days since 0000-03-01 make a year begin with March, so that a leap day is its last.
@@ -17,7 +31,9 @@ fn civil(at: Timestamp) -> (i64, i64, i64, i64, i64, i64) {
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
     let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day, rest / 3600, rest / 60 % 60, rest % 60)
+    let small = |number: i64| u8::try_from(number).unwrap_or_default();
+    let year = i32::try_from(year).unwrap_or_default();
+    (year, small(month), small(day), small(rest / 3600), small(rest / 60 % 60), small(rest % 60))
 }
 
 /// For `datetime` attributes: 2026-12-01T14:02:11Z.
@@ -27,61 +43,81 @@ pub fn iso(at: Timestamp) -> String {
 }
 
 /// The time of day: 14:02:11 UTC.
-pub fn clock(at: Timestamp) -> String {
-    let (_, _, _, hour, minute, second) = civil(at);
-    format!("{hour:02}:{minute:02}:{second:02} UTC")
+pub fn clock(lang: Lang, at: Timestamp) -> String {
+    let time = time_of_day(lang, at, true).unwrap_or_else(|| iso(at));
+    say!(lang, frame.clock, time = time)
 }
 
 /// The time of day where it was or is today, else the day too; and whether it is the first.
-pub fn near(at: Timestamp, now: Timestamp) -> (String, bool) {
+pub fn near(lang: Lang, at: Timestamp, now: Timestamp) -> (String, bool) {
     const DAY_MS: u64 = 86_400_000;
     let today = at.0.abs_diff(now.0) < DAY_MS / 2;
-    (if today { clock(at) } else { day(at) }, today)
+    (if today { clock(lang, at) } else { day(lang, at) }, today)
 }
 
 /// Day and time: 1 December 2026, 14:02 UTC.
-pub fn day(at: Timestamp) -> String {
-    const MONTHS: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
-    let (year, month, day, hour, minute, _) = civil(at);
-    let name = usize::try_from(month - 1).ok().and_then(|place| MONTHS.get(place)).copied();
-    format!("{day} {} {year}, {hour:02}:{minute:02} UTC", name.unwrap_or_default())
+pub fn day(lang: Lang, at: Timestamp) -> String {
+    match (date(lang, at), time_of_day(lang, at, false)) {
+        (Some(date), Some(time)) => say!(lang, frame.day_and_time, date = date, time = time),
+        _ => iso(at),
+    }
+}
+
+fn date(lang: Lang, at: Timestamp) -> Option<String> {
+    let (year, month, day, ..) = civil(at);
+    let date = Date::try_new_iso(year, month, day).ok()?;
+    let formatter = DateTimeFormatter::try_new(locale(lang).into(), fieldsets::YMD::long()).ok()?;
+    Some(formatter.format(&date).to_string())
+}
+
+fn time_of_day(lang: Lang, at: Timestamp, seconds: bool) -> Option<String> {
+    let (.., hour, minute, second) = civil(at);
+    let time = Time::try_new(hour, minute, second, 0).ok()?;
+    let fields = if seconds { fieldsets::T::hms() } else { fieldsets::T::hm() };
+    let formatter = NoCalendarFormatter::try_new(locale(lang).into(), fields).ok()?;
+    Some(formatter.format(&time).to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const AT: i64 = 1_796_133_731_999;
+
     #[test]
     fn times_are_written_as_the_calendar_has_them() {
         let rows = [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_400_000, "2000-02-29T00:00:00Z"),
-            (1_796_133_731_999, "2026-12-01T14:02:11Z"),
+            (AT, "2026-12-01T14:02:11Z"),
             (4_107_542_400_000, "2100-03-01T00:00:00Z"),
             (-1000, "1969-12-31T23:59:59Z"),
         ];
         for (at, text) in rows {
             assert_eq!(iso(Timestamp(at)), text);
         }
-        assert_eq!(clock(Timestamp(1_796_133_731_999)), "14:02:11 UTC");
-        assert_eq!(day(Timestamp(1_796_133_731_999)), "1 December 2026, 14:02 UTC");
-        let (now, hour) = (1_796_133_731_999, 3_600_000);
-        let tomorrow = ("2 December 2026, 14:02 UTC".to_owned(), false);
-        assert_eq!(near(Timestamp(now + 24 * hour), Timestamp(now)), tomorrow);
-        let soon = ("15:02:11 UTC".to_owned(), true);
-        assert_eq!(near(Timestamp(now + hour), Timestamp(now)), soon);
+    }
+
+    #[test]
+    fn times_are_said_as_the_language_says_them() {
+        let hour = 3_600_000;
+        let rows = [
+            (Lang::en, "14:02:11 UTC", "1 December 2026, 14:02 UTC", "2 December 2026, 14:02 UTC"),
+            (
+                Lang::ru,
+                "14:02:11 UTC",
+                "1 декабря 2026 г., 14:02 UTC",
+                "2 декабря 2026 г., 14:02 UTC",
+            ),
+        ];
+        for (lang, time, today, tomorrow) in rows {
+            let plain = |text: String| text.replace(['\u{a0}', '\u{202f}'], " ");
+            assert_eq!(plain(clock(lang, Timestamp(AT))), time);
+            assert_eq!(plain(day(lang, Timestamp(AT))), today);
+            let (said, is_clock) = near(lang, Timestamp(AT + 24 * hour), Timestamp(AT));
+            assert_eq!((plain(said), is_clock), (tomorrow.to_owned(), false));
+            let (said, is_clock) = near(lang, Timestamp(AT + hour), Timestamp(AT));
+            assert_eq!((plain(said).as_str(), is_clock), ("15:02:11 UTC", true));
+        }
     }
 }

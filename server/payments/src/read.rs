@@ -123,14 +123,16 @@ fn payment_view(
     let promised = engine.capability(payment).is_ok_and(|it| it.decline_takes_no_money);
     let face = face(payment, order, canceling);
     let asks = unsettled(payment);
+    let unknown_since =
+        payment.unknown_since.or((face == Face::InReview).then_some(payment.entered_at));
     Ok(PaymentView {
         attempt: payment.attempt,
         state: payment.state,
         face,
         since: payment.entered_at,
-        unknown_since: payment
-            .unknown_since
-            .or((face == Face::InReview).then_some(payment.entered_at)),
+        unknown_since,
+        unknown_long: unknown_since
+            .is_some_and(|since| clock::now().since(since) >= engine.timing.patience),
         last_check_at: payment.looked_up_at,
         next_check_at: payment.next_action_at.filter(|_| asks),
         deadline_at: payment.deadline_at,
@@ -175,7 +177,12 @@ async fn owner_view(
         refunds: operations
             .iter()
             .filter(|it| [Kind::REFUND, Kind::EXTERNAL].contains(&it.kind))
-            .map(|it| RefundView { state: it.state, amount: it.amount, since: it.entered_at })
+            .map(|it| RefundView {
+                state: it.state,
+                amount: it.amount,
+                outside: it.kind == Kind::EXTERNAL,
+                since: it.entered_at,
+            })
             .collect(),
         parcel: of(Kind::SHIPMENT).map(|it| it.state),
         invoice: of(Kind::INVOICE).map(|it| (it.state, it.reference.clone())),
@@ -196,6 +203,7 @@ pub async fn orders(engine: &Engine, customer: CustomerId) -> Result<Vec<OrderSu
             reference: order.reference.clone(),
             order_state: order.state,
             face: face(payment, &order, canceling),
+            provider: payment.provider.clone(),
             total: order.amount,
             count: order.lines.iter().map(|line| line.quantity).sum(),
             created_at: order.created_at,

@@ -7,8 +7,8 @@ use app::{
     pages::problem::ProblemPage,
     shell::Shell,
     text::{
+        self, Lang,
         problem::{Problem, words},
-        products,
     },
 };
 use axum::{
@@ -25,7 +25,7 @@ use payments::Error;
 use serde_json::json;
 use tower_http::csrf::ProtectionError;
 
-use super::Shop;
+use super::{Shop, session};
 
 /// Renders a whole page.
 pub async fn page<F, V>(
@@ -41,6 +41,7 @@ where
 {
     let options = shop.options.clone();
     let document = move || {
+        text::speak(visitor.lang);
         forbid_other_scripts(&frame.hosts);
         let (options, frame, visitor, content) =
             (options.clone(), frame.clone(), visitor.clone(), content.clone());
@@ -81,7 +82,8 @@ pub async fn problem(
     problem: Problem,
     order: Option<String>,
 ) -> Response {
-    let frame = Frame { title: words(&problem).0.to_owned(), ..Frame::default() };
+    let frame =
+        Frame { title: words(visitor.lang, &problem).heading.to_owned(), ..Frame::default() };
     page(
         shop,
         visitor,
@@ -99,8 +101,8 @@ pub fn of_error(error: &Error) -> (StatusCode, Problem) {
         Error::CartChanged => (StatusCode::UNPROCESSABLE_ENTITY, Problem::CartChanged),
         Error::EmptyCart => (StatusCode::UNPROCESSABLE_ENTITY, Problem::EmptyCart),
         Error::OutOfStock(skus) => {
-            let names = skus.iter().map(|sku| products::product(sku.as_str()).0).collect();
-            (StatusCode::CONFLICT, Problem::OutOfStock(names))
+            let skus = skus.iter().map(ToString::to_string).collect();
+            (StatusCode::CONFLICT, Problem::OutOfStock(skus))
         }
         Error::Invalid(what) => (StatusCode::BAD_REQUEST, Problem::Invalid(what.clone())),
         Error::NotFound => (StatusCode::NOT_FOUND, Problem::NotFound),
@@ -151,6 +153,7 @@ fn code(problem: &Problem) -> &'static str {
         Problem::EmptyCart => "EMPTY_CART",
         Problem::OutOfStock(_) => "OUT_OF_STOCK",
         Problem::Invalid(_) => "INVALID",
+        Problem::NotYours => "NOT_YOURS",
         Problem::CrossSite => "CROSS_SITE",
         Problem::TooManyRequests => "TOO_MANY_REQUESTS",
         Problem::BodyTooLarge => "BODY_TOO_LARGE",
@@ -163,7 +166,8 @@ fn code(problem: &Problem) -> &'static str {
 
 /// A problem for a program (RFC 9457).
 pub fn problem_json(status: StatusCode, code: &str, problem: &Problem) -> Response {
-    let (title, detail, _) = words(problem);
+    let words = words(Lang::en, problem);
+    let (title, detail) = (words.heading, words.detail.unwrap_or(words.text));
     let body = json!({"type": "about:blank", "status": status.as_u16(), "code": code, "title": title, "detail": detail});
     let mut answer = (status, Json(body)).into_response();
     answer
@@ -189,9 +193,10 @@ pub async fn error(
 }
 
 /// Nobody in particular, for pages that are drawn before a session is known.
-pub fn stranger(path: &str) -> Visitor {
+pub fn stranger(lang: Lang, path: &str) -> Visitor {
     Visitor {
         customer: None,
+        lang,
         currency: domain::catalogue::CURRENCIES[0],
         cart_count: 0,
         path: path.to_owned(),
@@ -205,13 +210,14 @@ pub async fn explain_cross_site(
     next: Next,
 ) -> Result<Response, Infallible> {
     let json = wants_json(request.headers());
+    let lang = session::language(request.headers());
     let answer = next.run(request).await;
     if answer.extensions().get::<ProtectionError>().is_none() {
         return Ok(answer);
     }
     tracing::info!("a post from another site was refused");
     let refusal = (StatusCode::FORBIDDEN, Problem::CrossSite);
-    Ok(refuse(&shop, stranger("/"), json, refusal).await)
+    Ok(refuse(&shop, stranger(lang, "/"), json, refusal).await)
 }
 
 /// A redirect after a post.

@@ -12,7 +12,7 @@ use leptos::config::LeptosOptions;
 use tower::ServiceExt;
 use tower_http::services::ServeDir;
 
-use super::{Shop, answer};
+use super::{Shop, answer, session};
 
 /// Whether the build left its list of hashed names beside the program.
 pub fn are_hashed() -> bool {
@@ -43,9 +43,11 @@ fn kept(path: &str) -> &'static str {
 /// A file of the site, or a page that says that there is none.
 pub async fn file_or_not_found(State(shop): State<Shop>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
+    let lang = session::language(request.headers());
     if request.method() == Method::GET || request.method() == Method::HEAD {
         let files = ServeDir::new(shop.options.site_root.as_ref())
             .precompressed_br()
+            .precompressed_gzip()
             .append_index_html_on_directories(false);
         if let Ok(found) = files.oneshot(request).await
             && found.status() != StatusCode::NOT_FOUND
@@ -59,13 +61,20 @@ pub async fn file_or_not_found(State(shop): State<Shop>, request: Request) -> Re
             return found;
         }
     }
-    answer::problem(&shop, answer::stranger(&path), StatusCode::NOT_FOUND, Problem::NotFound, None)
-        .await
+    answer::problem(
+        &shop,
+        answer::stranger(lang, &path),
+        StatusCode::NOT_FOUND,
+        Problem::NotFound,
+        None,
+    )
+    .await
 }
 
 /// A page that takes no such method.
 pub async fn no_such_method(State(shop): State<Shop>, request: Request) -> Response {
     let json = answer::wants_json(request.headers());
+    let lang = session::language(request.headers());
     let refusal = (StatusCode::METHOD_NOT_ALLOWED, Problem::NotFound);
-    answer::refuse(&shop, answer::stranger("/"), json, refusal).await
+    answer::refuse(&shop, answer::stranger(lang, "/"), json, refusal).await
 }

@@ -1,6 +1,6 @@
 //! The cart's forms, and the price list.
 
-use app::Visitor;
+use app::{Visitor, text};
 use axum::{
     Extension, Json,
     body::Bytes,
@@ -110,6 +110,29 @@ pub async fn set_currency(
     }
     let back = if is_inside(&back) { back.as_str() } else { "/" };
     session::with_cookie(answer::see_other(back), session::currency_cookie(&shop, currency))
+}
+
+/// Chooses a language.
+pub async fn set_language(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let read = || -> Result<(text::Lang, String), Refusal> {
+        let form = Form::read(&headers, &body, &["language", "back"])?;
+        let code = form.value::<String>("language", "a language")?;
+        let lang = text::from_code(&code);
+        let lang = lang.ok_or_else(|| invalid("the shop does not speak that language"))?;
+        Ok((lang, form.text("back").unwrap_or("/").to_owned()))
+    };
+    match read() {
+        Ok((lang, back)) => {
+            let back = if is_inside(&back) { back.as_str() } else { "/" };
+            session::with_cookie(answer::see_other(back), session::language_cookie(&shop, lang))
+        }
+        Err((status, problem)) => answer::problem(&shop, visitor, status, problem, None).await,
+    }
 }
 
 /// Whether a way back leads to a page of this shop. Browsers read `\` as `/` and skip over tabs.

@@ -6,7 +6,7 @@ use app::{
     Frame, Visitor,
     pages::status::StatusPage,
     panel,
-    text::{labels::status as labels, problem::Problem},
+    text::{Lang, problem::Problem, status::Note},
 };
 use axum::{
     Extension, Json,
@@ -139,9 +139,7 @@ async fn stranger(shop: &Shop, visitor: Visitor, json: bool, id: CheckoutId) -> 
     match shop.payments.checkout(id, visitor.customer).await {
         Ok(Some(_)) => answer::see_other(&page_of(id)),
         Ok(None) => {
-            let what = "your session is unknown here, perhaps because cookies were cleared, so this cart is not yours".to_owned();
-            answer::problem(shop, visitor, StatusCode::FORBIDDEN, Problem::Invalid(what), None)
-                .await
+            answer::problem(shop, visitor, StatusCode::FORBIDDEN, Problem::NotYours, None).await
         }
         Err(reason) => answer::error(shop, visitor, json, &reason, None).await,
     }
@@ -154,10 +152,10 @@ pub struct Notes {
     with: Option<String>,
 }
 
-fn notice(notes: &Notes) -> Option<&'static str> {
+fn notice(lang: Lang, notes: &Notes) -> Option<&'static str> {
     match notes.note.as_deref() {
-        Some("other-card") => Some(labels::OTHER_CARD),
-        Some("already-paying") => Some(labels::ALREADY_PAYING),
+        Some("other-card") => Some(Note::OtherCard.words(lang)),
+        Some("already-paying") => Some(Note::AlreadyPaying.words(lang)),
         Some(_) | None => None,
     }
 }
@@ -179,7 +177,8 @@ pub async fn page(
                 shop.payments.wake(checkout_id);
             }
             let own = notes.with.as_deref() == Some("stripe");
-            show(&shop, visitor, view, notice(&notes), own).await
+            let notice = notice(visitor.lang, &notes);
+            show(&shop, visitor, view, notice, own).await
         }
         Ok(None) => {
             answer::problem(&shop, visitor, StatusCode::NOT_FOUND, Problem::NoSuchOrder, None).await
@@ -199,24 +198,25 @@ async fn show(
     let form = paying.and_then(|owner| own_form(shop, owner.total));
     let (element, hosts) = form.unzip();
     let frame = Frame {
-        title: panel::heading(&view),
+        title: panel::heading(visitor.lang, &view),
         hosts: hosts.unwrap_or_default(),
         // Not while a form waits to be filled in; a refund on its way is waited for too.
         refresh: !view.settled && !view.payment.state.is_void(),
+        islands: true,
         ..Frame::default()
     };
     let (checkout_id, sequence, settled) = (view.checkout_id, view.sequence, view.settled);
-    let tokens = Arc::clone(&shop.tokens);
+    let (lang, tokens) = (visitor.lang, Arc::clone(&shop.tokens));
     answer::page(shop, visitor, StatusCode::OK, frame, move || {
-        let panel = panel::render_with(&view, &tokens, element.clone());
+        let panel = panel::render_with(lang, &view, &tokens, element.clone());
         view! { <StatusPage checkout_id=checkout_id sequence=sequence settled=settled panel=panel notice=notice /> }
     })
     .await
 }
 
 /// What a stream or a poll is told.
-pub fn told(shop: &Shop, view: &CheckoutView) -> Value {
-    let panel = panel::render(view, &shop.tokens);
+pub fn told(shop: &Shop, lang: Lang, view: &CheckoutView) -> Value {
+    let panel = panel::render(lang, view, &shop.tokens);
     json!({
         "sequence": view.sequence,
         "state": view.payment.state,
@@ -238,7 +238,7 @@ pub async fn status(
         return answer::problem_json(StatusCode::BAD_REQUEST, "INVALID", &Problem::NotFound);
     };
     match shop.payments.checkout(checkout_id, visitor.customer).await {
-        Ok(Some(view)) => Json(told(&shop, &view)).into_response(),
+        Ok(Some(view)) => Json(told(&shop, visitor.lang, &view)).into_response(),
         Ok(None) => answer::problem_json(StatusCode::NOT_FOUND, "NOT_FOUND", &Problem::NoSuchOrder),
         Err(reason) => answer::error(&shop, visitor, true, &reason, None).await,
     }

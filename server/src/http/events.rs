@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use app::Visitor;
+use app::{Visitor, text::Lang};
 use axum::{
     Extension,
     extract::{Path, State},
@@ -69,6 +69,7 @@ pub async fn stream(
         shop,
         id: checkout_id,
         customer: visitor.customer,
+        lang: visitor.lang,
         hints,
         last: None,
         over: false,
@@ -84,6 +85,7 @@ struct Follower {
     shop: Shop,
     id: CheckoutId,
     customer: Option<CustomerId>,
+    lang: Lang,
     hints: watch::Receiver<u64>,
     /// The sequence and the panel that were told last.
     last: Option<(i64, String)>,
@@ -114,7 +116,7 @@ impl Follower {
                 self.last.as_ref()?;
                 continue;
             };
-            let data = told(&self.shop, &view);
+            let data = told(&self.shop, self.lang, &view);
             let html = data["html"].as_str().unwrap_or_default().to_owned();
             let older = self.last.as_ref().is_some_and(|(sequence, _)| *sequence > view.sequence);
             let same = self

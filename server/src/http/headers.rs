@@ -4,20 +4,23 @@ use std::time::Duration;
 
 use app::text::problem::Problem;
 use axum::{
+    body::Body,
     extract::{Request, State},
-    http::{HeaderName, HeaderValue, StatusCode, header},
+    http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header},
     middleware::Next,
     response::Response,
 };
+use tower::ServiceExt;
+use tower_http::compression::Compression;
 
-use super::{Shop, answer};
+use super::{Shop, answer, session};
 
 /// How long a request may take; streams end by their own rules.
 const REQUEST_TIME: Duration = Duration::from_secs(20);
 
 /// Headers every answer carries.
 pub async fn set(State(shop): State<Shop>, request: Request, next: Next) -> Response {
-    let mut answer = next.run(request).await;
+    let mut answer = compressed(request, next).await;
     let unavailable = answer.status() == StatusCode::SERVICE_UNAVAILABLE;
     let headers = answer.headers_mut();
     let fixed = [
@@ -47,15 +50,27 @@ pub async fn set(State(shop): State<Shop>, request: Request, next: Next) -> Resp
     answer
 }
 
+/// Pages are compressed on their way. Files were compressed when they were built, and a stream is
+/// told as it happens.
+async fn compressed(request: Request, next: Next) -> Response {
+    let is_page = |_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions| {
+        let kind = headers.get(header::CONTENT_TYPE);
+        kind.is_some_and(|it| it.as_bytes().starts_with(b"text/html"))
+    };
+    let Ok(answer) = Compression::new(next).compress_when(is_page).oneshot(request).await;
+    answer.map(Body::new)
+}
+
 /// The time every request has until its answer begins.
 pub async fn time(State(shop): State<Shop>, request: Request, next: Next) -> Response {
     let json = answer::wants_json(request.headers());
+    let lang = session::language(request.headers());
     match tokio::time::timeout(REQUEST_TIME, next.run(request)).await {
         Ok(answer) => answer,
         Err(_) => {
             tracing::warn!("an answer took too long");
             let refusal = (StatusCode::SERVICE_UNAVAILABLE, Problem::Internal);
-            answer::refuse(&shop, answer::stranger("/"), json, refusal).await
+            answer::refuse(&shop, answer::stranger(lang, "/"), json, refusal).await
         }
     }
 }

@@ -6,7 +6,7 @@ use app::{
         cart::CartPage, catalogue::Catalogue, checkout::CheckoutPage, orders::OrdersPage,
         product::ProductPage,
     },
-    text::{problem::Problem, products},
+    text::{problem::Problem, products, titles},
 };
 use axum::{
     Extension,
@@ -33,7 +33,7 @@ pub async fn catalogue(
         Err(reason) => return answer::error(&shop, visitor, false, &reason, None).await,
     };
     let currency = visitor.currency;
-    let frame = Frame { wide: true, ..frame("Tea and tools", true) };
+    let frame = Frame { wide: true, ..frame(titles::shop(visitor.lang), true) };
     answer::page(
         &shop,
         visitor,
@@ -60,7 +60,7 @@ pub async fn product(
     };
     let left = stock.get(&item.sku()).copied().unwrap_or(0);
     let currency = visitor.currency;
-    let frame = Frame { wide: true, ..frame(products::product(item.sku).0, true) };
+    let frame = Frame { wide: true, ..frame(products::name(visitor.lang, item.sku), true) };
     answer::page(
         &shop,
         visitor,
@@ -73,6 +73,7 @@ pub async fn product(
 
 /// The visitor's cart.
 pub async fn cart(State(shop): State<Shop>, Extension(visitor): Extension<Visitor>) -> Response {
+    let lang = visitor.lang;
     let cart = match visitor.customer {
         Some(customer) => shop.payments.cart(customer).await,
         None => Ok(None),
@@ -83,7 +84,7 @@ pub async fn cart(State(shop): State<Shop>, Extension(visitor): Extension<Visito
                 &shop,
                 visitor,
                 StatusCode::OK,
-                frame("Your cart", false),
+                frame(titles::cart(lang), false),
                 move || view! { <CartPage cart=cart.clone() /> },
             )
             .await
@@ -97,6 +98,7 @@ pub async fn checkout(
     State(shop): State<Shop>,
     Extension(visitor): Extension<Visitor>,
 ) -> Response {
+    let lang = visitor.lang;
     let cart = match visitor.customer {
         Some(customer) => shop.payments.cart(customer).await,
         None => Ok(None),
@@ -107,7 +109,8 @@ pub async fn checkout(
             let tokens = shop.tokens.to_vec();
             let (element, hosts) = own_form(&shop, cart.total).unzip();
             let hosts = hosts.unwrap_or_default();
-            let frame = Frame { wide: true, hosts, ..frame("Checkout", false) };
+            let frame =
+                Frame { wide: true, islands: true, hosts, ..frame(titles::checkout(lang), false) };
             answer::page(&shop, visitor, StatusCode::OK, frame, move || {
                 view! { <CheckoutPage cart=cart.clone() checkout_id=checkout_id tokens=tokens.clone() element=element.clone() /> }
             })
@@ -118,7 +121,7 @@ pub async fn checkout(
                 &shop,
                 visitor,
                 StatusCode::OK,
-                frame("Checkout", false),
+                frame(titles::checkout(lang), false),
                 || view! { <CartPage cart=None /> },
             )
             .await
@@ -129,6 +132,7 @@ pub async fn checkout(
 
 /// The visitor's orders.
 pub async fn orders(State(shop): State<Shop>, Extension(visitor): Extension<Visitor>) -> Response {
+    let lang = visitor.lang;
     let orders = match visitor.customer {
         Some(customer) => shop.payments.orders(customer).await,
         None => Ok(Vec::new()),
@@ -139,7 +143,7 @@ pub async fn orders(State(shop): State<Shop>, Extension(visitor): Extension<Visi
                 &shop,
                 visitor,
                 StatusCode::OK,
-                frame("My orders", false),
+                frame(titles::orders(lang), false),
                 move || view! { <OrdersPage orders=orders.clone() /> },
             )
             .await

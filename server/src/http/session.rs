@@ -1,6 +1,9 @@
 //! Anonymous sessions: an opaque cookie, and what it tells about the visitor.
 
-use app::{Visitor, text::problem::Problem};
+use app::{
+    Visitor,
+    text::{self, Lang, problem::Problem},
+};
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
@@ -13,6 +16,7 @@ use payments::Error;
 use super::{Shop, answer};
 
 const CURRENCY_COOKIE: &str = "currency";
+const LANGUAGE_COOKIE: &str = "language";
 
 /// The cookie's name: bound to this host and to https where there is https.
 fn cookie_name(https: bool) -> &'static str {
@@ -32,7 +36,8 @@ pub async fn resolve(State(shop): State<Shop>, mut request: Request, next: Next)
             tracing::error!(reason = &reason as &dyn std::error::Error, "a session was not read");
             let json = answer::wants_json(request.headers());
             let refusal = (StatusCode::SERVICE_UNAVAILABLE, Problem::Internal);
-            answer::refuse(&shop, answer::stranger("/"), json, refusal).await
+            answer::refuse(&shop, answer::stranger(language(request.headers()), "/"), json, refusal)
+                .await
         }
     }
 }
@@ -56,7 +61,17 @@ async fn visitor(shop: &Shop, headers: &HeaderMap, path: String) -> Result<Visit
         currency = cart.total.currency;
     }
     let cart_count = cart.map_or(0, |cart| cart.count);
-    Ok(Visitor { customer, currency, cart_count, path })
+    Ok(Visitor { customer, lang: language(headers), currency, cart_count, path })
+}
+
+/// The language that was chosen, else the first of those that the browser asks for.
+pub fn language(headers: &HeaderMap) -> Lang {
+    if let Some(chosen) = cookie(headers, LANGUAGE_COOKIE).and_then(text::from_code) {
+        return chosen;
+    }
+    let asked = headers.get(header::ACCEPT_LANGUAGE).and_then(|it| it.to_str().ok());
+    let asked = fluent_langneg::accepted_languages::parse(asked.unwrap_or_default());
+    asked.iter().find_map(|it| text::from_code(it.language.as_str())).unwrap_or(Lang::en)
 }
 
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -87,10 +102,17 @@ pub async fn customer(
 
 /// Remembers a price list.
 pub fn currency_cookie(shop: &Shop, currency: Currency) -> Option<HeaderValue> {
+    preference(shop, CURRENCY_COOKIE, currency.code())
+}
+
+/// Remembers a language.
+pub fn language_cookie(shop: &Shop, lang: Lang) -> Option<HeaderValue> {
+    preference(shop, LANGUAGE_COOKIE, text::code(lang))
+}
+
+fn preference(shop: &Shop, name: &str, value: &str) -> Option<HeaderValue> {
     let secure = if shop.https { "; Secure" } else { "" };
-    let value = format!(
-        "{CURRENCY_COOKIE}={currency}; Path=/; HttpOnly; SameSite=Lax; Max-Age=34560000{secure}"
-    );
+    let value = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=34560000{secure}");
     HeaderValue::from_str(&value).ok()
 }
 

@@ -1,6 +1,8 @@
 //! What every answer carries, and what browsers may keep.
 
-use crate::shop::TestShop;
+use reqwest::Method;
+
+use crate::shop::{TestShop, send};
 
 /// The nonce of a page's policy.
 fn nonce(policy: &str) -> &str {
@@ -101,6 +103,91 @@ async fn hashed_assets_are_kept_for_good_and_others_briefly() {
         let answer = shop.get(path, None).await;
         assert!([404, 400, 307].contains(&answer.status), "{path}: {}", answer.status);
         assert!(!answer.body.contains("canary"), "{path}");
+    }
+    shop.running.stop().await;
+}
+
+#[tokio::test]
+async fn files_are_sent_as_they_were_compressed_by_the_build() {
+    let shop = TestShop::start().await;
+    let site = shop.folder.path().join("site/pkg");
+    for (name, kind) in [
+        ("payonce.0a.js", "text/javascript"),
+        ("payonce.0a.css", "text/css"),
+        ("payonce.0a.wasm", "application/wasm"),
+    ] {
+        for ending in ["", ".br", ".gz"] {
+            std::fs::write(site.join(format!("{name}{ending}")), format!("as{ending}")).unwrap();
+        }
+        for (accepted, encoding, body) in [
+            (None, "", "as"),
+            (Some("gzip, deflate, br, zstd"), "br", "as.br"),
+            (Some("gzip"), "gzip", "as.gz"),
+            (Some("zstd"), "", "as"),
+        ] {
+            let request = shop.request(Method::GET, &format!("/pkg/{name}"), None);
+            let request = match accepted {
+                Some(accepted) => request.header("accept-encoding", accepted),
+                None => request,
+            };
+            let answer = send(request).await;
+            let told = (answer.header("content-encoding"), answer.body.as_str());
+            assert_eq!((answer.status, told), (200, (encoding, body)), "{name} for {accepted:?}");
+            assert_eq!(answer.header("content-type"), kind);
+            assert_eq!(answer.header("vary"), "accept-encoding");
+            assert_eq!(answer.header("cache-control"), "public, max-age=31536000, immutable");
+        }
+    }
+    shop.running.stop().await;
+}
+
+#[tokio::test]
+async fn pages_are_compressed_on_their_way_and_streams_are_not() {
+    let shop = TestShop::start().await;
+    let session = shop.session().await;
+    let (action, fields) = shop.form(&session).await;
+    assert_eq!(shop.pay(&session, &action, &fields).await.status, 303);
+    let page = action.trim_end_matches("/pay");
+    let get = |path: &str, accepted: &str| {
+        let request = shop.request(Method::GET, path, Some(&session));
+        request.header("accept-encoding", accepted).send()
+    };
+    for path in ["/", "/checkout", page, "/nothing"] {
+        let plain = shop.get(path, Some(&session)).await;
+        assert_eq!(plain.header("content-encoding"), "", "{path}");
+        for encoding in ["br", "gzip"] {
+            let answer = get(path, encoding).await.unwrap();
+            assert_eq!(answer.headers()["content-encoding"], encoding, "{path}");
+            assert_eq!(answer.headers()["vary"], "accept-encoding", "{path}");
+            let sent = answer.bytes().await.unwrap().len();
+            assert!(sent * 2 < plain.body.len(), "{path}: {sent} of {}", plain.body.len());
+        }
+    }
+    let stream = get(&format!("{page}/events"), "br, gzip").await.unwrap();
+    assert_eq!(stream.headers()["content-type"], "text/event-stream");
+    assert!(stream.headers().get("content-encoding").is_none());
+    drop(stream);
+    shop.running.stop().await;
+}
+
+#[tokio::test]
+async fn only_pages_with_islands_load_wasm() {
+    let shop = TestShop::start().await;
+    let session = shop.session().await;
+    let (action, fields) = shop.form(&session).await;
+    let first = shop.get("/checkout", Some(&session)).await;
+    assert_eq!(shop.pay(&session, &action, &fields).await.status, 303);
+    let status = shop.get(action.trim_end_matches("/pay"), Some(&session)).await;
+    for (page, what) in [(first, "checkout"), (status, "status")] {
+        assert!(page.body.contains("<leptos-island"), "{what}");
+        assert!(page.body.contains(".wasm") && page.body.contains("modulepreload"), "{what}");
+    }
+    for path in ["/", "/products/cups", "/cart", "/checkout", "/orders", "/nothing"] {
+        let page = shop.get(path, Some(&session)).await;
+        for part in ["<leptos-island", ".wasm", "modulepreload", "import("] {
+            assert!(!page.body.contains(part), "{path}: {part}");
+        }
+        assert!(page.body.contains("data-cart-count=\"0\""), "{path}");
     }
     shop.running.stop().await;
 }
