@@ -332,6 +332,10 @@ impl Inner {
 /// The server tells times in UTC; here the reader's zone is known.
 fn local_times(slot: &Element) {
     let Ok(times) = slot.query_selector_all("time[data-local]") else { return };
+    // English is written the European way here, as the server writes it.
+    let page = browser::document().and_then(|it| it.document_element());
+    let tongue = page.and_then(|it| it.get_attribute("lang")).filter(|it| it != "en");
+    let tongue = tongue.unwrap_or_else(|| "en-GB".to_owned());
     for place in 0..times.length() {
         let Some(time) = times.get(place).and_then(|it| it.dyn_into::<Element>().ok()) else {
             continue;
@@ -344,7 +348,7 @@ fn local_times(slot: &Element) {
             r#"{"timeStyle":"medium"}"#
         };
         let Some(style) = browser::parse(style) else { continue };
-        let local = js_sys::Date::new(&JsValue::from_str(&at)).to_locale_string("en-GB", &style);
+        let local = js_sys::Date::new(&JsValue::from_str(&at)).to_locale_string(&tongue, &style);
         if let Some(local) = local.as_string() {
             let utc = time.text_content().unwrap_or_default();
             let _refused = time.set_attribute("title", &utc);

@@ -75,7 +75,9 @@ pub fn words(lang: Lang, problem: &Problem) -> Words {
                 detail: None,
             }
         }
-        Problem::Invalid(what) => Words { detail: Some(what.clone()), ..words!(lang, invalid) },
+        Problem::Invalid(what) => {
+            Words { detail: Some(format!("{}.", capital(what))), ..words!(lang, invalid) }
+        }
         Problem::NotYours => words!(lang, not_yours),
         Problem::CrossSite => words!(lang, cross_site),
         Problem::TooManyRequests => words!(lang, too_many),
@@ -86,4 +88,9 @@ pub fn words(lang: Lang, problem: &Problem) -> Words {
         Problem::Busy => words!(lang, busy),
         Problem::Internal => words!(lang, internal),
     }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

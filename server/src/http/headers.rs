@@ -44,6 +44,10 @@ pub async fn set(State(shop): State<Shop>, request: Request, next: Next) -> Resp
         headers.entry(header::RETRY_AFTER).or_insert(HeaderValue::from_static("5"));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    // What a page says depends on who asks, and in which language.
+    if is_page(headers) {
+        headers.append(header::VARY, HeaderValue::from_static("accept-language, cookie"));
+    }
     // A page brings its own with a nonce; everything else needs nothing at all.
     let nothing = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'";
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(nothing));
@@ -53,12 +57,14 @@ pub async fn set(State(shop): State<Shop>, request: Request, next: Next) -> Resp
 /// Pages are compressed on their way. Files were compressed when they were built, and a stream is
 /// told as it happens.
 async fn compressed(request: Request, next: Next) -> Response {
-    let is_page = |_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions| {
-        let kind = headers.get(header::CONTENT_TYPE);
-        kind.is_some_and(|it| it.as_bytes().starts_with(b"text/html"))
-    };
-    let Ok(answer) = Compression::new(next).compress_when(is_page).oneshot(request).await;
+    let pages = |_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions| is_page(headers);
+    let Ok(answer) = Compression::new(next).compress_when(pages).oneshot(request).await;
     answer.map(Body::new)
+}
+
+fn is_page(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    kind.is_some_and(|it| it.as_bytes().starts_with(b"text/html"))
 }
 
 /// The time every request has until its answer begins.

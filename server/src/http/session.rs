@@ -70,8 +70,9 @@ pub fn language(headers: &HeaderMap) -> Lang {
         return chosen;
     }
     let asked = headers.get(header::ACCEPT_LANGUAGE).and_then(|it| it.to_str().ok());
-    let asked = fluent_langneg::accepted_languages::parse(asked.unwrap_or_default());
-    asked.iter().find_map(|it| text::from_code(it.language.as_str())).unwrap_or(Lang::en)
+    let asked = accept_language::parse(asked.unwrap_or_default());
+    let primary = |tag: &String| tag.split('-').next().and_then(text::from_code);
+    asked.iter().find_map(primary).unwrap_or(Lang::en)
 }
 
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

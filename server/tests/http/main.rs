@@ -6,6 +6,7 @@ mod events;
 mod forms;
 mod headers;
 mod health;
+mod languages;
 mod origin;
 mod pay;
 mod process;
