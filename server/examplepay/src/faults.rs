@@ -26,6 +26,10 @@ pub struct Match {
     /// How it begins.
     #[serde(default)]
     pub key_prefix: Option<String>,
+    /// The same of the key under which the payment was asked for: it fits questions about it too,
+    /// whose reference may not be known when the script is written.
+    #[serde(default)]
+    pub of_key_prefix: Option<String>,
     /// The merchant's reference.
     #[serde(default)]
     pub reference: Option<String>,
@@ -176,6 +180,8 @@ const OPERATIONS: &[&str] = &[
     "token",
     "verify_webhook",
     "find_refund",
+    "find_dispute",
+    "find_report",
     "create_invoice",
     "get_invoice",
     "create_shipment",
@@ -233,6 +239,8 @@ pub struct About<'a> {
     pub operation: &'a str,
     /// The key.
     pub key: Option<&'a str>,
+    /// The key under which its payment was asked for.
+    pub of_key: Option<&'a str>,
     /// The reference.
     pub reference: Option<&'a str>,
     /// The token.
@@ -285,6 +293,16 @@ impl Faults {
         *inner = Inner { next_id, ..Inner::default() };
     }
 
+    /// Forgets these scripts, and no others.
+    pub fn forget(&self, ids: &[u64]) {
+        self.lock().scripts.retain(|(id, ..)| !ids.contains(id));
+    }
+
+    /// Whether some script asks under which key a payment was asked for.
+    pub fn ask_for_origin(&self) -> bool {
+        self.lock().scripts.iter().any(|(_, script, _)| script.matches.of_key_prefix.is_some())
+    }
+
     /// The step for this request: of the first script that fits and has one left.
     pub fn next(&self, about: &About<'_>) -> Option<Step> {
         let mut inner = self.lock();
@@ -333,11 +351,14 @@ fn fits(matches: &Match, about: &About<'_>) -> bool {
     let same =
         |wanted: Option<&str>, given: Option<&str>| wanted.is_none_or(|it| Some(it) == given);
     let operation = matches.operation.as_deref().filter(|name| *name != "any");
-    let prefix = matches.key_prefix.as_deref();
+    let begins = |prefix: Option<&str>, key: Option<&str>| {
+        prefix.is_none_or(|prefix| key.is_some_and(|key| key.starts_with(prefix)))
+    };
     same(matches.door.as_deref(), Some(about.door))
         && same(operation, Some(about.operation))
         && same(matches.key.as_deref(), about.key)
         && same(matches.reference.as_deref(), about.reference)
         && same(matches.token.as_deref(), about.token)
-        && prefix.is_none_or(|prefix| about.key.is_some_and(|key| key.starts_with(prefix)))
+        && begins(matches.key_prefix.as_deref(), about.key)
+        && begins(matches.of_key_prefix.as_deref(), about.of_key.or(about.key))
 }

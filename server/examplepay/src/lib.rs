@@ -29,7 +29,7 @@ use sqlx::{
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use crate::webhooks::sign;
+pub use crate::{clock::iso, webhooks::sign};
 use crate::{
     faults::Faults,
     serve::{Doors, Entrance, EventSwitch},
@@ -93,6 +93,8 @@ pub struct Settings {
     pub paypal_order_window: Duration,
     /// How long a request id of a refund is remembered.
     pub paypal_payment_window: Duration,
+    /// How late that wire's report is.
+    pub paypal_report_lag: Duration,
     /// Where events of that wire go; `None` sends none.
     pub paypal_webhook_url: Option<String>,
     /// The id of that address, which is part of what is signed.
@@ -141,6 +143,7 @@ impl Default for Settings {
             paypal_token: Duration::from_secs(8 * 3600),
             paypal_order_window: Duration::from_secs(6 * 3600),
             paypal_payment_window: Duration::from_secs(45 * 24 * 3600),
+            paypal_report_lag: Duration::ZERO,
             paypal_webhook_url: None,
             paypal_webhook_id: "WH-PAYONCE".to_owned(),
         }

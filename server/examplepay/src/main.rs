@@ -118,6 +118,9 @@ struct Flags {
     /// How long a request id of a refund is remembered.
     #[arg(long, env = "EXAMPLEPAY_PAYPAL_PAYMENT_WINDOW_MS", default_value_t = 3_888_000_000)]
     paypal_payment_window_ms: u64,
+    /// How late PayPal's report is.
+    #[arg(long, env = "EXAMPLEPAY_PAYPAL_REPORT_LAG_MS", default_value_t = 0)]
+    paypal_report_lag_ms: u64,
     /// Where events of PayPal's wire go; without it none are sent.
     #[arg(long, env = "EXAMPLEPAY_PAYPAL_WEBHOOK_URL")]
     paypal_webhook_url: Option<String>,
@@ -193,6 +196,7 @@ fn settings(flags: Flags) -> Settings {
         paypal_token: Duration::from_millis(flags.paypal_token_ms),
         paypal_order_window: Duration::from_millis(flags.paypal_order_window_ms),
         paypal_payment_window: Duration::from_millis(flags.paypal_payment_window_ms),
+        paypal_report_lag: Duration::from_millis(flags.paypal_report_lag_ms),
         paypal_webhook_url: flags.paypal_webhook_url,
         paypal_webhook_id: flags.paypal_webhook_id,
     }

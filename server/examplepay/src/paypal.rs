@@ -5,6 +5,7 @@ mod amount;
 pub mod events;
 mod page;
 mod read;
+pub mod report;
 pub mod show;
 pub mod sign;
 pub mod token;
@@ -47,6 +48,7 @@ pub fn router(provider: Arc<Provider>) -> Router {
         .route("/v1/notifications/certs/{name}", get(certificate))
         .route("/v1/notifications/verify-webhook-signature", post(verify))
         .route("/v1/notifications/webhooks-events", get(list_events))
+        .route("/v1/reporting/transactions", get(get_report))
         .with_state(Desk::new(provider, wire))
         .merge(pages)
         .fallback(async move || answer::nothing_here(wire))
@@ -218,6 +220,19 @@ async fn list_events(
             bodies.iter().filter_map(|it| serde_json::from_str(it).ok()).collect();
         let told = json!({"count": events.len(), "events": events, "links": []});
         Ok(Some(Made::json(200, &told)))
+    })
+    .await
+}
+
+async fn get_report(
+    State(desk): State<Desk>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let path = "/v1/reporting/transactions".to_owned();
+    let asked = Question { query: query.clone(), ..question("find_report", path, None, &headers) };
+    desk.ask(asked, async |provider| {
+        report::answer(provider, query.as_deref().unwrap_or_default()).await.map(Some)
     })
     .await
 }

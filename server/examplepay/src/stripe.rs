@@ -40,6 +40,7 @@ pub fn router(provider: Arc<Provider>) -> Router {
         .route("/v1/charges/{id}", get(get_charge))
         .route("/v1/refunds", post(refund).get(list_refunds))
         .route("/v1/refunds/{id}", get(get_refund))
+        .route("/v1/disputes", get(list_disputes))
         .route("/v1/events", get(list_events))
         .route("/v1/events/{id}", get(get_event))
         .with_state(Desk::new(Arc::clone(&provider), wire))
@@ -239,6 +240,16 @@ async fn list_refunds(
         question.reference = desk.reference_of(of).await;
     }
     desk.ask(question, async |provider| lists::refunds(provider, &params).await.map(Some)).await
+}
+
+async fn list_disputes(
+    State(desk): State<Desk>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let params = Params::read(query.as_deref().unwrap_or_default().as_bytes());
+    let question = listing("find_dispute", "/v1/disputes", query.as_ref(), &headers);
+    desk.ask(question, async |provider| lists::disputes(provider, &params).await.map(Some)).await
 }
 
 async fn list_events(

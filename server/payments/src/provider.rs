@@ -242,6 +242,8 @@ pub struct Listed {
     pub kind: ListedKind,
     /// The provider's id.
     pub provider_id: String,
+    /// That id is the effect's, which is another one than the object's: a capture of an order.
+    pub is_effect: bool,
     /// Our reference, if it has one.
     pub reference: Option<String>,
     /// The payment that money went back from, by the provider's id.
@@ -256,7 +258,12 @@ pub struct Listed {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Listing {
     /// Everything since then.
-    All(Vec<Listed>),
+    All {
+        /// The records.
+        rows: Vec<Listed>,
+        /// What happened after this may be missing; `None` if nothing is.
+        complete_until: Option<Timestamp>,
+    },
     /// No whole list came: nothing can be said.
     Unanswered,
     /// The provider keeps no list.
@@ -334,6 +341,10 @@ pub trait Provider: Send + Sync {
     /// Everything made since then, for the daily comparison with ours.
     async fn list(&self, _since: Timestamp) -> Listing {
         Listing::None
+    }
+    /// How late a record may come into that list, by the provider's own word.
+    fn list_lateness(&self) -> Duration {
+        Duration::ZERO
     }
     /// The provider's own form in the browser for this amount, where one is set up. What it yields
     /// is a token like any other; no secret of a payment ever leaves the server.

@@ -164,14 +164,16 @@ async fn noted(
 }
 
 /// Whether an operation of ours made what a provider tells of: by its id, or by our reference as
-/// long as that operation has no other object. A refund may bear the reference of its payment, and
-/// is not made by that.
+/// long as that operation has no other object, or no other effect. A refund may bear the reference
+/// of its payment, and is not made by that.
 pub async fn made_by_us(
     work: &mut dyn Work,
     provider: &str,
     listed: &Listed,
 ) -> Result<Option<OperationId>, Error> {
-    let by_id = work.find_operation(provider, Named::ProviderId(&listed.provider_id)).await?;
+    let id = listed.provider_id.as_str();
+    let name = if listed.is_effect { Named::EffectId(id) } else { Named::ProviderId(id) };
+    let by_id = work.find_operation(provider, name).await?;
     if by_id.is_some() {
         return Ok(by_id);
     }
@@ -181,7 +183,9 @@ pub async fn made_by_us(
     };
     let Some(operation) = work.operation(id).await? else { return Ok(None) };
     let same_way = (operation.kind == Kind::PAYMENT) == (listed.kind == ListedKind::Taken);
-    Ok((same_way && operation.provider_operation_id.is_none()).then_some(id))
+    let other =
+        if listed.is_effect { &operation.effect_id } else { &operation.provider_operation_id };
+    Ok((same_way && other.is_none()).then_some(id))
 }
 
 /// A refund of ours whose object is not known yet and may be the one that is told of.

@@ -8,6 +8,7 @@ use std::{collections::HashSet, time::Duration};
 
 use domain::{
     evidence::{Evidence, Outcome, Verdict},
+    id::OperationId,
     operation::{Kind, State},
     schedule::Timestamp,
 };
@@ -25,8 +26,9 @@ const OVERLAP: Duration = Duration::from_secs(24 * 3600);
 /// What is younger than this may not be in a list yet, or not in our records.
 const YOUNG: Duration = Duration::from_secs(15 * 60);
 
-/// Compares with every provider whose time has come.
-pub async fn run(engine: &Engine) -> Result<(), Error> {
+/// Compares with every provider whose time has come. A provider that has never given a list is
+/// told once this process has waited for one for long.
+pub async fn run(engine: &Engine, running_for: Duration) -> Result<(), Error> {
     for provider in &engine.providers {
         let now = clock::now();
         let mut work = engine.store.read().await?;
@@ -35,50 +37,67 @@ pub async fn run(engine: &Engine) -> Result<(), Error> {
         if last.is_some_and(|(at, _)| now.since(at) < engine.timing.sweep) {
             continue;
         }
-        // A shop that was never swept has nothing older than its own records.
+        // What comes late into a list is read the next time; a shop that was never swept has
+        // nothing older than its own records.
         let overlap = OVERLAP.min(engine.timing.sweep.saturating_mul(2));
-        let since = last.map_or(now.before(overlap), |(_, until)| until.before(overlap));
+        let again = overlap.saturating_add(provider.list_lateness());
+        let since = last.map_or(now, |(_, until)| until).before(again);
         match provider.list(since).await {
             Listing::None => {}
-            Listing::Unanswered => {
-                let name = provider.name();
-                tracing::warn!(provider = name, "no whole list came; the comparison waits");
-                let late = engine.timing.sweep.saturating_mul(2);
-                if last.is_some_and(|(at, _)| now.since(at) > late) {
-                    let detail = format!("{name} has given no list for long");
-                    alert(engine, "no_comparison", name, &detail, now).await?;
-                }
-            }
-            Listing::All(listed) => {
-                compare(engine, provider.as_ref(), &listed, since, now).await?;
+            Listing::All { rows, complete_until }
+                if complete_until.is_none_or(|until| until >= now.before(again)) =>
+            {
+                let span = Span { since, until: complete_until.unwrap_or(now).min(now) };
+                compare(engine, provider.as_ref(), &rows, span, now).await?;
                 let mut work = engine.store.write().await?;
                 work.note_sweep(provider.name(), now).await?;
                 work.commit().await?;
+            }
+            // A list that ends before the next one begins would leave a gap between them.
+            Listing::All { .. } | Listing::Unanswered => {
+                let name = provider.name();
+                tracing::warn!(provider = name, "no whole list came; the comparison waits");
+                let late = engine.timing.sweep.saturating_mul(2);
+                let waited = last.map_or(running_for, |(at, _)| now.since(at));
+                if waited > late {
+                    let detail = format!("{name} has given no list for long");
+                    alert(engine, "no_comparison", name, &detail, now).await?;
+                }
             }
         }
     }
     Ok(())
 }
 
+/// What a list covers.
+#[derive(Clone, Copy)]
+struct Span {
+    since: Timestamp,
+    /// What happened after this may be missing.
+    until: Timestamp,
+}
+
 async fn compare(
     engine: &Engine,
     provider: &dyn Provider,
     listed: &[Listed],
-    since: Timestamp,
+    span: Span,
     now: Timestamp,
 ) -> Result<(), Error> {
     let scale = engine.timing.sweep.min(Duration::from_secs(24 * 3600));
     let young = YOUNG.min(scale / 4);
+    let mut known: HashSet<OperationId> = HashSet::new();
     for row in listed {
-        theirs(engine, provider, row, now).await?;
+        known.extend(theirs(engine, provider, row, now).await?);
     }
-    let known: HashSet<&str> = listed.iter().map(|row| row.provider_id.as_str()).collect();
+    let until = span.until.before(young);
     let mut work = engine.store.read().await?;
-    let ours = work.succeeded_since(provider.name(), since, now.before(young)).await?;
+    let ours = work.succeeded_since(provider.name(), span.since, until).await?;
     drop(work);
     for operation in ours {
-        let id = operation.provider_operation_id.as_deref().unwrap_or_default();
-        if !known.contains(id) && [Kind::PAYMENT, Kind::REFUND].contains(&operation.kind) {
+        let listable =
+            [Kind::PAYMENT, Kind::REFUND].contains(&operation.kind) && operation.entered_at < until;
+        if listable && !known.contains(&operation.id) {
             let detail = format!(
                 "{} {} is not in the list of {}",
                 operation.kind.as_str(),
@@ -93,13 +112,14 @@ async fn compare(
     Ok(())
 }
 
-/// One record of theirs: ours and agreed, ours and further on, made elsewhere, or nobody's.
+/// One record of theirs: ours and agreed, ours and further on, made elsewhere, or nobody's. Gives
+/// the operation it is of.
 async fn theirs(
     engine: &Engine,
     provider: &dyn Provider,
     row: &Listed,
     now: Timestamp,
-) -> Result<(), Error> {
+) -> Result<Option<OperationId>, Error> {
     let mut work = engine.store.write().await?;
     let ours = refunds::made_by_us(work.as_mut(), provider.name(), row).await?;
     let operation = match ours {
@@ -124,7 +144,13 @@ async fn theirs(
             let outcome = engine.apply(work.as_mut(), loaded, &evidence, Lease::Keep, now).await?;
             work.commit().await?;
             engine.announce(&outcome);
+            // Only our reference says that it is of this operation, which had no effect.
+            if row.is_effect && operation.effect_id.is_none() && operation.state.is_void() {
+                nobodys(engine, provider, row, now).await?;
+            }
         }
+        // It moved nothing, or moved it back: nobody has to know who asked for it.
+        None if matches!(row.outcome, Outcome::Rejected { .. } | Outcome::Canceled) => {}
         None if row.kind == ListedKind::GivenBack => {
             let name = provider.name();
             let told =
@@ -142,7 +168,7 @@ async fn theirs(
             nobodys(engine, provider, row, now).await?;
         }
     }
-    Ok(())
+    Ok(ours)
 }
 
 fn agrees(operation: &Operation, row: &Listed) -> bool {
@@ -153,6 +179,12 @@ fn agrees(operation: &Operation, row: &Listed) -> bool {
         (Outcome::Reversed, state) => state != State::Succeeded,
         // Something undid it after it had succeeded.
         (Outcome::Rejected { .. } | Outcome::Canceled, State::Succeeded) => false,
+        // Nothing but this list asks about what others made: a dispute that was won, perhaps.
+        (Outcome::Rejected { .. } | Outcome::Canceled, state)
+            if operation.kind == Kind::EXTERNAL =>
+        {
+            state.is_void() || state == State::Reversed
+        }
         // No effect, or none yet: the operation's own lookups follow it.
         (
             Outcome::Rejected { .. }

@@ -13,4 +13,5 @@ mod harness;
 mod partners;
 mod refunds;
 mod stock;
+mod sweep;
 mod wires;

@@ -211,7 +211,7 @@ async fn a_refund_in_the_providers_dashboard_reduces_what_can_be_given_back() {
 
 #[tokio::test]
 async fn the_daily_comparison_finds_what_nobody_told() {
-    // PayPal keeps no list that is up to date.
+    // PayPal's report is compared in sweep.rs.
     for [card, ..] in &WIRES[..2] {
         let world = World::with(Options {
             shop: vec![

@@ -11,5 +11,31 @@ fn times_are_written_as_everybody_writes_them() {
     ];
     for (ms, text) in rows {
         assert_eq!(iso(ms), text);
+        assert_eq!(read(text), Some(ms / 1000 * 1000));
+    }
+}
+
+#[test]
+fn times_are_read_with_fractions_and_offsets_and_nothing_else_is_one() {
+    for text in [
+        "2024-02-29T23:59:59.250Z",
+        "2024-02-29T23:59:59.25+00:00",
+        "2024-02-29T16:59:59.2509-07:00",
+        "2024-03-01T05:29:59.250+05:30",
+    ] {
+        assert_eq!(read(text), Some(1_709_251_199_250), "{text}");
+    }
+    for odd in [
+        "",
+        "2024-02-29",
+        "2024-02-29T23:59:59",
+        "2024-02-29 23:59:59Z",
+        "2024-13-29T23:59:59Z",
+        "2024-02-29T23:59:59+0000",
+        "2024-02-29T23:59:59.Z",
+        "2024-02-29T23:59:59Zé",
+        "+024-02-29T23:59:59Z",
+    ] {
+        assert_eq!(read(odd), None, "{odd}");
     }
 }

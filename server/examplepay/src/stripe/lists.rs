@@ -135,6 +135,27 @@ pub async fn refunds(provider: &Provider, params: &Params) -> sqlx::Result<Made>
     Ok(show::list("/v1/refunds", &shown, more))
 }
 
+/// Disputes, of one intent or charge or of all: each is a payment that its bank took back.
+pub async fn disputes(provider: &Provider, params: &Params) -> sqlx::Result<Made> {
+    let mut page = match page(params, &["charge", "payment_intent"]) {
+        Ok(page) => page,
+        Err(made) => return Ok(made),
+    };
+    page.after = page.after.map(|id| show::disputed(&id));
+    let mut db = provider.db.acquire().await?;
+    let of = params.get("payment_intent").or(params.get("charge")).unwrap_or_default();
+    let filter = "status = 'reversed' and (?4 = '' or payments.id = ?4 or charge = ?4)";
+    let found = rows(&mut db, &page, ("payments", "updated_at"), (filter, Some(of))).await?;
+    let (rows, more) = match found {
+        Ok(found) => found,
+        Err(made) => return Ok(made),
+    };
+    let found: Vec<Payment> = rows.iter().map(Payment::try_from).collect::<sqlx::Result<_>>()?;
+    let seen = found.iter().filter(|it| !hidden(provider, &it.extra));
+    let shown: Vec<Value> = seen.map(show::dispute).collect();
+    Ok(show::list("/v1/disputes", &shown, more))
+}
+
 /// Events, of some types or of all.
 pub async fn events(provider: &Provider, params: &Params) -> sqlx::Result<Made> {
     let page = match page(params, &["delivery_success", "type", "types"]) {

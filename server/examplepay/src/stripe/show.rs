@@ -216,6 +216,11 @@ pub fn dispute(it: &Payment) -> Value {
     })
 }
 
+/// The intent that a dispute is about, by their ids.
+pub fn disputed(dispute: &str) -> String {
+    dispute.replacen("dp_", "pi_", 1)
+}
+
 /// A refund.
 pub fn refund(it: &Refund, charge: Option<&str>) -> Value {
     let failed = it.status == "failed";

@@ -231,3 +231,26 @@ async fn a_script_with_a_slip_of_the_pen_is_refused() {
         assert!((400..500).contains(&told.status), "{script} {told:?}");
     }
 }
+
+#[tokio::test]
+async fn a_script_of_a_key_meets_the_questions_about_its_payment_and_nobody_elses() {
+    let world = World::start().await;
+    let script = json!({"match": {"of_key_prefix": "k1"}, "after_steps": "repeat_last",
+        "steps": [{"answer": {"kind": "drop_before_headers"}}]});
+    let id = world.control("/control/faults", &script).await["id"].clone();
+    assert!(world.pay("k1", "tok_visa").await.is_err());
+    let ask = async |reference: &str| {
+        let url = world.url(&format!("/v1/payments?reference={reference}"));
+        world.client.get(url).bearer_auth(API_KEY).send().await.is_ok()
+    };
+    assert!(!ask("k1").await, "the question bears no key, its payment's request did");
+    assert_eq!(world.pay("k2", "tok_visa").await.unwrap().status, 201);
+    assert!(ask("k2").await && ask("k3").await);
+    world.control("/control/faults/clear", &json!({"ids": [9999]})).await;
+    assert!(!ask("k1").await, "another script was forgotten");
+    world.control("/control/faults/clear", &json!({"ids": [id]})).await;
+    assert!(ask("k1").await);
+    let requests = world.ask("/control/requests?reference_prefix=k1").await;
+    let answered: Vec<_> = requests["requests"].as_array().unwrap().iter().map(|it| &it["answered"]).collect();
+    assert_eq!(answered, ["dropped", "dropped", "dropped", "200"]);
+}

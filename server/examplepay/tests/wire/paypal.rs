@@ -2,6 +2,7 @@
 
 mod events;
 mod keys;
+mod report;
 
 use std::time::Duration;
 

@@ -353,6 +353,38 @@ async fn lists_are_newest_first_and_come_in_pages() {
 }
 
 #[tokio::test]
+async fn disputes_are_listed_newest_first_and_come_in_pages() {
+    let world = World::start().await;
+    let mut intents = Vec::new();
+    for number in 0..4 {
+        let id = paid(&world, &format!("k{number}"), "pm_card_visa").await;
+        intents.push(id);
+    }
+    assert_eq!(get(&world, "/v1/disputes").await.json()["data"], json!([]));
+    for id in &intents[1..] {
+        let silent = json!({"status": "reversed", "silent": true});
+        world.control(&format!("/control/payments/{id}"), &silent).await;
+    }
+    let of = |page: &Value| -> Vec<String> {
+        let data = page["data"].as_array().unwrap();
+        data.iter().map(|it| it["payment_intent"].as_str().unwrap().to_owned()).collect()
+    };
+    let first = get(&world, "/v1/disputes?limit=2&created[gte]=1").await.json();
+    assert_eq!(of(&first), [intents[3].clone(), intents[2].clone()]);
+    let dispute = &first["data"][1];
+    assert_eq!((&dispute["object"], &dispute["amount"]), (&json!("dispute"), &json!(1999)));
+    assert_eq!((&dispute["status"], &first["has_more"]), (&json!("needs_response"), &json!(true)));
+    let path = format!("/v1/disputes?starting_after={}", dispute["id"].as_str().unwrap());
+    let second = get(&world, &path).await.json();
+    assert_eq!((of(&second), &second["has_more"]), (vec![intents[1].clone()], &json!(false)));
+    let one = get(&world, &format!("/v1/disputes?payment_intent={}", intents[2])).await.json();
+    assert_eq!(of(&one), [intents[2].clone()]);
+    let none = get(&world, "/v1/disputes?created[gte]=99999999999").await.json();
+    assert_eq!(none["data"], json!([]));
+    assert_eq!(get(&world, "/v1/disputes?starting_after=dp_none").await.status, 404);
+}
+
+#[tokio::test]
 async fn the_log_keeps_what_adapters_are_checked_by_and_no_credentials() {
     let world = World::start().await;
     let request = world.client.post(url(&world, "/v1/payment_intents")).basic_auth(KEY, Some(""));

@@ -156,6 +156,7 @@ fn listed(object: &Object, kind: ListedKind) -> Option<Listed> {
     Some(Listed {
         kind,
         provider_id: object.id.clone(),
+        is_effect: false,
         reference: Some(object.reference.clone()),
         parent: object.payment.clone(),
         outcome,
@@ -470,7 +471,7 @@ impl Provider for ExamplePay {
             let Some(list) = list else { return Listing::Unanswered };
             all.extend(list.data.iter().filter_map(|object| listed(object, kind)));
         }
-        Listing::All(all)
+        Listing::All { rows: all, complete_until: None }
     }
 
     fn test_tokens(&self) -> &'static [&'static str] {

@@ -7,14 +7,16 @@
 //! Nothing moves money before the capture, which only we send: an order that was never captured is
 //! harmless and may be left behind. The capture's status decides, never the order's: a completed
 //! order may hold a pending or a declined capture.
+//! Its Transaction Search is the list of the daily comparison; it knows captures, and it is late.
 
 mod issues;
 mod judge;
 mod money;
+mod report;
 mod signature;
 mod token;
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use domain::{
@@ -26,6 +28,7 @@ use domain::{
 use reqwest::{Client, RequestBuilder, StatusCode};
 use secrecy::SecretString;
 use serde_json::json;
+use tokio::sync::Mutex;
 
 use self::{
     judge::{answered, decode, decode_lookup, parse_event},
@@ -33,16 +36,26 @@ use self::{
     token::Tokens,
 };
 use super::{
-    Answer, Call, EncodeError, Encoded, Event, Intent, Provider, Question, WebhookError,
+    Answer, Call, EncodeError, Encoded, Event, Intent, Listed, Listing, Provider, Question,
+    WebhookError,
     wire::{self, ClientError},
 };
-use crate::crash;
+use crate::{clock, crash};
 
 pub use self::signature::{Roots, Simulator, Trust};
 
 /// "Stored for 6 hours" for Orders, "45 days" for Payments (api/rest/reference/idempotency).
 const ORDER_WINDOW: Duration = Duration::from_secs(6 * 3600);
 const REFUND_WINDOW: Duration = Duration::from_secs(45 * 24 * 3600);
+
+/// "A maximum of three hours for executed transactions to appear" (Transaction Search).
+const LIST_LATENESS: Duration = Duration::from_secs(3 * 3600);
+/// How much of the report is asked for at once: at most 31 days and 10000 rows are given.
+const LIST_SPAN: Duration = Duration::from_secs(24 * 3600);
+/// How many rows come with one answer: at most 500, and we read at most a megabyte.
+const LIST_ROWS: &str = "250";
+/// How long a refused report is not asked for again: a permission takes hours to be given.
+const LIST_REFUSED: Duration = Duration::from_secs(3600);
 
 /// Where real money moves.
 pub const LIVE_URL: &str = "https://api-m.paypal.com";
@@ -79,6 +92,10 @@ pub struct PayPal {
     tokens: Tokens,
     certificates: Certificates,
     settings: PayPalSettings,
+    /// The report has a token of its own: a refusal there costs no payment its token.
+    list_tokens: Tokens,
+    /// When the report was refused for want of a permission.
+    list_refused: Mutex<Option<Instant>>,
 }
 
 impl PayPal {
@@ -92,6 +109,8 @@ impl PayPal {
             tokens: Tokens::default(),
             certificates: Certificates::default(),
             settings,
+            list_tokens: Tokens::default(),
+            list_refused: Mutex::default(),
         })
     }
 
@@ -141,6 +160,12 @@ impl PayPal {
             Err(transport) => wire::unanswered(transport, asking),
         }
     }
+}
+
+/// A time as PayPal's questions carry it.
+fn rfc3339(at: Timestamp) -> String {
+    let since = Duration::from_millis(u64::try_from(at.0).unwrap_or_default());
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
 }
 
 /// An id as a part of a path: PayPal's are letters, digits and hyphens.
@@ -299,12 +324,88 @@ impl Provider for PayPal {
         self.exchange(request, self.time(question.time_left), true, judge).await
     }
 
+    async fn list(&self, since: Timestamp) -> Listing {
+        if self.list_refused.lock().await.is_some_and(|at| at.elapsed() < LIST_REFUSED) {
+            return Listing::Unanswered;
+        }
+        // Whole seconds, as they are asked for.
+        let until = Timestamp(clock::wall().0 / 1000 * 1000);
+        let (mut rows, mut start, mut complete_until) = (Vec::new(), since, since);
+        while start < until {
+            let end = start.after(LIST_SPAN).min(until);
+            let Some(refreshed_at) = self.list_between(start, end, &mut rows).await else {
+                return Listing::Unanswered;
+            };
+            complete_until = refreshed_at.min(end);
+            // Later than this PayPal has nothing yet, and refuses to be asked.
+            if refreshed_at < end {
+                break;
+            }
+            start = end;
+        }
+        Listing::All { rows, complete_until: Some(complete_until) }
+    }
+
+    fn list_lateness(&self) -> Duration {
+        LIST_LATENESS
+    }
+
     fn test_tokens(&self) -> &'static [&'static str] {
         &TEST_TOKENS
     }
 }
 
 impl PayPal {
+    /// Adds every page of the report between two times; gives until when it is complete.
+    async fn list_between(
+        &self,
+        start: Timestamp,
+        end: Timestamp,
+        rows: &mut Vec<Listed>,
+    ) -> Option<Timestamp> {
+        let mut page = 1;
+        loop {
+            let request = self.client.get(self.url("/v1/reporting/transactions")).query(&[
+                ("start_date", rfc3339(start)),
+                ("end_date", rfc3339(end)),
+                ("fields", "transaction_info".to_owned()),
+                ("page_size", LIST_ROWS.to_owned()),
+                ("page", page.to_string()),
+            ]);
+            let reply = self.ask(&self.list_tokens, request, self.time(Duration::MAX)).await?;
+            if reply.status == StatusCode::FORBIDDEN {
+                *self.list_refused.lock().await = Some(Instant::now());
+                tracing::warn!(
+                    provider = "paypal",
+                    "PayPal refuses its report: give the app the permission \"Transaction Search\", \
+                     or nothing is compared daily"
+                );
+            }
+            let told = report::page(&reply)?;
+            rows.extend(told.rows);
+            if page >= told.pages {
+                return Some(told.refreshed_at);
+            }
+            page += 1;
+        }
+    }
+
+    /// One authorised question whose answer is no verdict.
+    async fn ask(
+        &self,
+        tokens: &Tokens,
+        request: RequestBuilder,
+        time: Duration,
+    ) -> Option<wire::Reply> {
+        let token = tokens.get(&self.client, &self.settings, time).await?;
+        let reply = wire::exchange(request.bearer_auth(&token.text), time).await.ok()?;
+        // It may have expired, or be older than a permission.
+        if matches!(reply.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            tokens.forget(&token).await;
+        }
+        Some(reply)
+    }
+
     /// Lets PayPal itself verify an event; anything but its plain yes is a no.
     async fn asks_paypal(
         &self,
@@ -314,16 +415,12 @@ impl PayPal {
     ) -> bool {
         let time = self.settings.response_timeout;
         let Ok(event) = std::str::from_utf8(body) else { return false };
-        let Some(token) = self.tokens.get(&self.client, &self.settings, time).await else {
-            return false;
-        };
         let request = self
             .client
             .post(self.url("/v1/notifications/verify-webhook-signature"))
             .header("Content-Type", "application/json")
-            .bearer_auth(&token.text)
             .body(signed.question(webhook_id, event));
-        let Ok(reply) = wire::exchange(request, time).await else { return false };
+        let Some(reply) = self.ask(&self.tokens, request, time).await else { return false };
         let said: serde_json::Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         reply.status.is_success() && said["verification_status"] == "SUCCESS"
     }

@@ -273,7 +273,7 @@ impl Provider for Stripe {
     async fn list(&self, since: Timestamp) -> Listing {
         let since = since.0.div_euclid(1000).to_string();
         let mut all: Vec<Listed> = Vec::new();
-        for objects in ["payment_intents", "refunds"] {
+        for objects in ["payment_intents", "refunds", "disputes"] {
             let mut after: Option<String> = None;
             loop {
                 let mut query = vec![("created[gte]", since.clone()), ("limit", "100".to_owned())];
@@ -291,7 +291,7 @@ impl Provider for Stripe {
                 }
             }
         }
-        Listing::All(all)
+        Listing::All { rows: all, complete_until: None }
     }
 
     fn in_browser(&self, amount: Money) -> Option<InBrowser> {

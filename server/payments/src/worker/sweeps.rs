@@ -24,6 +24,7 @@ const CLOCK_JUMP: Duration = Duration::from_secs(300);
 /// When each sweep ran last.
 pub struct Sweeps {
     started: (Instant, Timestamp),
+    begun: Instant,
     comparing: Arc<tokio::sync::Mutex<()>>,
     quick: Option<Instant>,
     slow: Option<Instant>,
@@ -34,6 +35,7 @@ impl Sweeps {
     pub fn new() -> Self {
         Self {
             started: (Instant::now(), clock::wall()),
+            begun: Instant::now(),
             comparing: Arc::default(),
             quick: None,
             slow: None,
@@ -57,9 +59,10 @@ impl Sweeps {
     /// The daily comparison asks providers, which may take long: it runs beside the worker.
     fn compare(&self, engine: &Arc<Engine>) {
         let (engine, running) = (Arc::clone(engine), Arc::clone(&self.comparing));
+        let running_for = self.begun.elapsed();
         tokio::spawn(async move {
             let Ok(_alone) = running.try_lock() else { return };
-            note("the comparison with the providers", sweep::run(&engine).await);
+            note("the comparison with the providers", sweep::run(&engine, running_for).await);
         });
     }
 

@@ -85,10 +85,13 @@ struct Refund {
     links: Vec<Link>,
 }
 
+/// An amount in PayPal's words.
 #[derive(Deserialize)]
-struct Amount {
-    currency_code: String,
-    value: String,
+pub struct Amount {
+    /// Of what.
+    pub currency_code: String,
+    /// How much, as a decimal.
+    pub value: String,
 }
 
 #[derive(Deserialize)]
@@ -265,7 +268,9 @@ pub fn decode(reply: &Reply) -> Judged {
         };
     }
     let body = serde_json::from_slice::<ErrorBody>(&reply.body).ok();
-    let issue = body.as_ref().and_then(|body| body.details.first()).map(|it| it.issue.as_str());
+    let issues = body.iter().flat_map(|body| &body.details).map(|it| it.issue.as_str());
+    // Of several the most careful counts: beside "under way" nothing is a no.
+    let issue = issues.min_by_key(|issue| trust(issue));
     let name = body.as_ref().map_or("", |body| body.name.as_str());
     match (reply.status.as_u16(), issue) {
         (400 | 403 | 404 | 409 | 422, Some(issue)) => of_issue(issue),
@@ -287,6 +292,17 @@ pub fn decode(reply: &Reply) -> Judged {
             let name: String = name.chars().take(40).collect();
             unlisted(format!("status {status} {name:?}"))
         }
+    }
+}
+
+/// How far an issue may be trusted to say that nothing was done: the less, the sooner it counts.
+fn trust(issue: &str) -> u8 {
+    match meaning(issue) {
+        None => 0,
+        Some(Meaning::Person) => 1,
+        Some(Meaning::Ask) => 2,
+        Some(Meaning::Shopper) => 3,
+        Some(Meaning::No | Meaning::OurFault | Meaning::Settings) => 4,
     }
 }
 
@@ -400,6 +416,7 @@ pub fn parse_event(body: &[u8], live: bool) -> Result<Event, WebhookError> {
                 told.made_elsewhere = Some(Listed {
                     kind: ListedKind::GivenBack,
                     provider_id: refund.id.clone(),
+                    is_effect: false,
                     reference: found.reference.clone(),
                     parent: capture,
                     outcome: outcome.clone(),

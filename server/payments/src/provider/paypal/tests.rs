@@ -1,13 +1,15 @@
 use domain::{
-    evidence::Outcome,
+    evidence::{Evidence, Outcome},
     money::{Currency, Money},
+    operation::{Snapshot, State, Step, decide},
 };
 
 use super::{
-    super::{Parent, wire::reply},
+    super::{ListedKind, Parent, wire::reply},
     issues::{ISSUES, Meaning},
     judge::time,
     money::{from_paypal, to_paypal},
+    report::{moment, page},
     *,
 };
 
@@ -245,10 +247,96 @@ fn an_error_is_judged_by_its_issue_and_an_unlisted_one_says_nothing() {
         let (verdict, unlisted) = decode(&reply(status, &[], &body));
         assert_eq!((verdict.name(), unlisted.is_some()), (wanted, tells), "{status} {body}");
     }
+    for (codes, wanted, tells) in [
+        (["INSTRUMENT_DECLINED", "INVALID_STRING_LENGTH"], "definitive_rejected", false),
+        (["INVALID_STRING_LENGTH", "DECIMAL_PRECISION"], "not_executed_our_fault", false),
+        (["INSTRUMENT_DECLINED", "ORDER_COMPLETION_IN_PROGRESS"], "indeterminate", false),
+        (["DECIMAL_PRECISION", "DUPLICATE_INVOICE_ID"], "indeterminate", true),
+        (["INSTRUMENT_DECLINED", "SOMETHING_NEW"], "indeterminate", true),
+    ] {
+        let [first, second] = codes.map(|code| format!(r#"{{"issue":"{code}"}}"#));
+        let body = format!(r#"{{"name":"UNPROCESSABLE_ENTITY","details":[{first},{second}]}}"#);
+        let (verdict, unlisted) = decode(&reply(422, &[], &body));
+        assert_eq!((verdict.name(), unlisted.is_some()), (wanted, tells), "{codes:?}");
+    }
     let reply = reply(422, &[("paypal-debug-id", "abc")], &issue("U", "INSTRUMENT_DECLINED"));
     let answer = answered(&reply, decode(&reply));
     assert_eq!(answer.request_id.as_deref(), Some("abc"));
     assert_eq!(answer.provider_error.as_deref(), Some("U/INSTRUMENT_DECLINED"));
+}
+
+/// An operation that has sent every step before this one, and is sending this one.
+fn sending(capability: &Capability, step: usize, repeats: bool) -> Snapshot {
+    let at = Timestamp(1_700_000_000_000);
+    let steps = capability.steps.iter().enumerate().map(|(place, spec)| Step {
+        name: spec.name.to_owned(),
+        tainted: repeats && place == step,
+        in_flight: place == step,
+        accepted: place < step,
+        first_sent_at: (place <= step).then_some(at),
+        sends: u32::from(place <= step) + u32::from(repeats && place == step),
+        window: spec.idempotency.map(|key| key.window),
+        ..Step::default()
+    });
+    Snapshot {
+        state: State::Requested,
+        entered_at: at,
+        amount: Some(money(2990, "EUR")),
+        reference: "P-1-1".to_owned(),
+        account: None,
+        provider_id: (step > 0).then(|| "5O1".to_owned()),
+        acknowledged: step > 0,
+        unknown_since: repeats.then_some(at),
+        deadline_at: at.after(Duration::from_secs(3600)),
+        action_expires_at: None,
+        review: None,
+        effect: None,
+        steps: steps.collect(),
+        looked_up_at: None,
+        all_ended_at: None,
+        capability: capability.clone(),
+        cancel_grace: Duration::ZERO,
+        order: None,
+        given_up: false,
+    }
+}
+
+#[test]
+fn only_a_no_to_a_first_send_is_a_no_and_nothing_is_one_on_a_repeat() {
+    let paypal = paypal();
+    let of = |kind: Kind| paypal.capability(&kind).unwrap();
+    let places = [(of(Kind::PAYMENT), 0), (of(Kind::PAYMENT), 1), (of(Kind::REFUND), 0)];
+    for (code, meaning) in ISSUES {
+        for status in [400, 403, 404, 409, 422] {
+            let (verdict, _) = decode(&reply(status, &[], &issue("NAME", code)));
+            let definitive = matches!(verdict, Verdict::Definitive(..));
+            assert_eq!(definitive, meaning == Meaning::No, "{status} {code}");
+            for (capability, step) in &places {
+                for repeats in [false, true] {
+                    let sending = sending(capability, *step, repeats);
+                    let sent_at = sending.entered_at;
+                    let evidence = Evidence::Answer {
+                        step: *step,
+                        sent_at,
+                        own_lease: true,
+                        cached: false,
+                        verdict: verdict.clone(),
+                    };
+                    let to = decide(&sending, &evidence, sent_at).to;
+                    let name = capability.steps.get(*step).map(|spec| spec.name);
+                    let about = format!("{status} {code} to {name:?}: {to:?}");
+                    let rejected = meaning == Meaning::No && !repeats;
+                    assert_eq!(to == Some(State::Rejected), rejected, "{about}");
+                    if repeats
+                        || matches!(meaning, Meaning::Ask | Meaning::Shopper | Meaning::Person)
+                    {
+                        let asked = to == Some(State::PendingConfirmation);
+                        assert!(asked || rejected, "{about}");
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -353,6 +441,102 @@ fn an_event_names_what_it_is_about_and_a_refund_is_not_about_the_payment() {
     for odd in ["", "yesterday", "2023-13-01T00:00:00Z", "2023-11-14 22:13:20"] {
         assert_eq!(time(odd), None, "{odd}");
     }
+}
+
+fn listed(code: &str, value: &str, status: &str, more: &str) -> String {
+    format!(
+        r#"{{"transaction_info":{{"transaction_id":"2GG","transaction_event_code":"{code}",
+            "transaction_amount":{{"currency_code":"EUR","value":"{value}"}},"fee_amount":{{"currency_code":"EUR","value":"-0.99"}},
+            "transaction_status":"{status}","invoice_id":"P-1-1","custom_field":"P-1-1"{more}}}}}"#
+    )
+}
+
+fn report(rows: &str) -> String {
+    format!(
+        r#"{{"transaction_details":[{rows}],"account_number":"A","total_items":1,"total_pages":3,"page":1,
+            "last_refreshed_datetime":"2023-11-14T22:13:20+0000","links":[]}}"#
+    )
+}
+
+#[test]
+fn the_report_gives_what_came_and_what_went_back_and_nothing_else() {
+    let of = r#","paypal_reference_id":"9CC","paypal_reference_id_type":"TXN""#;
+    let agreement = r#","paypal_reference_id":"B-1","paypal_reference_id_type":"PAP""#;
+    let (taken, back) = (ListedKind::Taken, ListedKind::GivenBack);
+    let denied = || Outcome::Rejected { code: "denied".to_owned() };
+    let rows = [
+        ("T0006", "29.90", "S", "", Some((taken, 2990, Outcome::Succeeded, None))),
+        ("T0006", "29.90", "V", "", Some((taken, 2990, Outcome::Succeeded, None))),
+        ("T0006", "29.90", "P", "", Some((taken, 2990, Outcome::Processing, None))),
+        ("T0006", "29.90", "D", "", Some((taken, 2990, denied(), None))),
+        ("T0006", "29.90", "?", "", Some((taken, 2990, Outcome::Processing, None))),
+        ("T0003", "29.90", "S", agreement, Some((taken, 2990, Outcome::Succeeded, None))),
+        ("T1107", "-5.00", "S", of, Some((back, 500, Outcome::Succeeded, Some("9CC")))),
+        ("T1107", "-5.00", "P", of, Some((back, 500, Outcome::Processing, Some("9CC")))),
+        ("T1107", "-5.00", "D", of, Some((back, 500, denied(), Some("9CC")))),
+        ("T1107", "-5.00", "V", of, Some((back, 500, Outcome::Canceled, Some("9CC")))),
+        ("T1106", "-5.00", "S", of, Some((back, 500, Outcome::Succeeded, Some("9CC")))),
+        ("T1201", "-5.00", "S", of, Some((back, 500, Outcome::Succeeded, Some("9CC")))),
+        ("T1201", "-5.00", "S", agreement, Some((back, 500, Outcome::Succeeded, None))),
+        // Money that this account paid, and got back.
+        ("T0006", "-29.90", "S", "", None),
+        ("T1107", "5.00", "S", of, None),
+        // A fee, a conversion, a payout, a hold and its end, an adjustment, an authorization.
+        ("T0106", "-15.00", "S", of, None),
+        ("T0200", "-5.00", "S", of, None),
+        ("T0400", "-100.00", "S", "", None),
+        ("T1110", "-5.00", "S", of, None),
+        ("T1111", "5.00", "S", of, None),
+        ("T1200", "5.00", "S", "", None),
+        ("T1300", "29.90", "S", "", None),
+        ("T9999", "29.90", "S", "", None),
+        // No amount of this currency.
+        ("T0006", "29.901", "S", "", None),
+        ("T0006", "+29.90", "S", "", None),
+    ];
+    for (code, value, status, more, wanted) in rows {
+        let body = report(&listed(code, value, status, more));
+        let told = page(&reply(200, &[], &body)).unwrap();
+        assert_eq!((told.pages, told.refreshed_at), (3, Timestamp(1_700_000_000_000)));
+        let given = told.rows.first().map(|row| {
+            assert_eq!(
+                (row.provider_id.as_str(), row.reference.as_deref()),
+                ("2GG", Some("P-1-1"))
+            );
+            assert_eq!(
+                row.is_effect,
+                row.kind == taken,
+                "a capture is an effect, a refund an object"
+            );
+            let amount = row.amount.minor;
+            (row.kind, amount, row.outcome.clone(), row.parent.as_deref())
+        });
+        assert_eq!(given, wanted, "{code} {value} {status}");
+    }
+    assert_eq!(page(&reply(200, &[], &report(""))).unwrap().rows, []);
+    for (status, body) in [(403, report("")), (200, "{}".to_owned()), (200, "[".to_owned())] {
+        assert_eq!(page(&reply(status, &[], &body)), None, "{status} {body}");
+    }
+}
+
+#[test]
+fn times_of_the_report_are_read_with_any_offset_and_written_in_utc() {
+    let at = Timestamp(1_700_000_000_000);
+    for text in [
+        "2023-11-14T22:13:20Z",
+        "2023-11-14T22:13:20+0000",
+        "2023-11-14T22:13:20.000+00:00",
+        "2023-11-14T15:13:20-0700",
+        "2023-11-15T03:43:20+05:30",
+    ] {
+        assert_eq!(moment(text), Some(at), "{text}");
+    }
+    for odd in
+        ["", "2023-11-14", "2023-11-14T22:13:20", "2023-11-14T22:13:20+1", "2023-11-14T22:13:20+é0"]
+    {
+        assert_eq!(moment(odd), None, "{odd}");
+    }
+    assert_eq!(rfc3339(at.after(Duration::from_millis(999))), "2023-11-14T22:13:20Z");
 }
 
 #[tokio::test]

@@ -351,19 +351,16 @@ pub fn parse_event(body: &[u8]) -> Result<Event, WebhookError> {
         // A charge or a dispute is news about its PaymentIntent.
         provider_id: if is_payment || is_refund { own.clone() } else { of.clone() },
         effect_id: None,
-        made_elsewhere: elsewhere(&event.kind, object, own, of),
+        made_elsewhere: elsewhere(object, own, of),
         verdict,
         live: event.livemode,
     })
 }
 
-/// A refund or a dispute that no operation of ours made, as far as an event can tell.
-fn elsewhere(
-    kind: &str,
-    object: &Value,
-    own: Option<String>,
-    of: Option<String>,
-) -> Option<Listed> {
+/// A refund or a dispute that no operation of ours made, as far as an object can tell. A dispute
+/// takes the money at once and gives it back when it is won; an inquiry (`warning_...`) takes
+/// nothing.
+fn elsewhere(object: &Value, own: Option<String>, of: Option<String>) -> Option<Listed> {
     let status = object["status"].as_str().unwrap_or_default();
     let currency = object["currency"].as_str()?;
     let amount = units::from_stripe(object["amount"].as_i64()?, currency)?;
@@ -373,13 +370,18 @@ fn elsewhere(
         ("refund", "failed") => Outcome::Rejected { code: "failed".into() },
         ("refund", "canceled") => Outcome::Canceled,
         ("dispute", "lost") => Outcome::Succeeded,
-        ("dispute", "won" | "warning_closed") => Outcome::Canceled,
-        ("dispute", _) if kind.starts_with("charge.dispute.") => Outcome::Processing,
+        // `charge_refunded`: what went back is told by its refund.
+        ("dispute", "won" | "warning_closed" | "prevented" | "charge_refunded") => {
+            Outcome::Canceled
+        }
+        ("dispute", "warning_needs_response" | "warning_under_review") => return None,
+        ("dispute", _) => Outcome::Processing,
         _ => return None,
     };
     Some(Listed {
         kind: ListedKind::GivenBack,
         provider_id: own?,
+        is_effect: false,
         reference: object["metadata"]["reference"].as_str().map(str::to_owned),
         parent: of,
         outcome,
@@ -395,8 +397,8 @@ pub fn page(reply: &Reply) -> Option<(Vec<Listed>, Option<String>)> {
     let list: List = serde_json::from_slice(&reply.body).ok()?;
     let rows = list.data.iter().map(|object| {
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        if object["object"] == "refund" {
-            return elsewhere("", object, text(&object["id"]), text(&object["payment_intent"]));
+        if object["object"] == "refund" || object["object"] == "dispute" {
+            return elsewhere(object, text(&object["id"]), text(&object["payment_intent"]));
         }
         let intent = Intent::deserialize(object).ok()?;
         let (Verdict::Definitive(outcome, _), _) = judge_intent(&intent, intent.livemode) else {
@@ -405,6 +407,7 @@ pub fn page(reply: &Reply) -> Option<(Vec<Listed>, Option<String>)> {
         Some(Listed {
             kind: ListedKind::Taken,
             provider_id: intent.id,
+            is_effect: false,
             reference: intent.metadata.reference,
             parent: None,
             amount: units::from_stripe(intent.amount_received, &intent.currency)?,

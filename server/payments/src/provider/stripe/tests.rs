@@ -4,7 +4,7 @@ use domain::{
 };
 
 use super::{
-    super::{Parent, wire::reply},
+    super::{ListedKind, Parent, wire::reply},
     judge::{decode, decode_lookup, page, parse_event},
     units::{from_stripe, to_stripe},
     *,
@@ -339,6 +339,41 @@ fn a_page_of_a_list_gives_what_was_taken_and_where_to_go_on() {
     assert_eq!(ids, ["pi_1", "re_1"], "what is only created is not listed");
     assert_eq!(after.as_deref(), Some("re_1"));
     assert!(page(&reply(500, &[], &body)).is_none());
+}
+
+#[test]
+fn a_dispute_takes_the_money_until_it_is_won_and_an_inquiry_takes_nothing() {
+    let rows = [
+        ("needs_response", Some(Outcome::Processing)),
+        ("under_review", Some(Outcome::Processing)),
+        ("a_new_word", Some(Outcome::Processing)),
+        ("lost", Some(Outcome::Succeeded)),
+        ("won", Some(Outcome::Canceled)),
+        ("warning_closed", Some(Outcome::Canceled)),
+        ("charge_refunded", Some(Outcome::Canceled)),
+        ("warning_needs_response", None),
+        ("warning_under_review", None),
+    ];
+    for (status, wanted) in rows {
+        let dispute = format!(
+            r#"{{"id":"dp_1","object":"dispute","status":"{status}","amount":2990,"currency":"eur","metadata":{{}},
+                "charge":"ch_1","payment_intent":"pi_1","created":1700000000,"livemode":false}}"#
+        );
+        let told = parse_event(event("charge.dispute.updated", &dispute).as_bytes()).unwrap();
+        let body = format!(r#"{{"object":"list","data":[{dispute}],"has_more":false}}"#);
+        let (rows, _) = page(&reply(200, &[], &body)).unwrap();
+        assert_eq!(
+            rows.first(),
+            told.made_elsewhere.as_ref(),
+            "{status}: a list and an event agree"
+        );
+        let given = rows.first().map(|row| row.outcome.clone());
+        assert_eq!(given, wanted, "{status}");
+        if let Some(row) = rows.first() {
+            assert_eq!((row.provider_id.as_str(), row.parent.as_deref()), ("dp_1", Some("pi_1")));
+            assert_eq!((row.kind, row.amount), (ListedKind::GivenBack, money(2990, "EUR")));
+        }
+    }
 }
 
 #[test]
