@@ -3,6 +3,7 @@
 //! Rendered to a string, so that the page and the live stream show the very same thing.
 
 use domain::{
+    operation::State,
     order::OrderState,
     schedule::Timestamp,
     view::{CheckoutView, Face, OwnerView, RefundView},
@@ -18,7 +19,7 @@ use crate::{
         self, Lang,
         money::money,
         provider, say,
-        status::{Control, controls, doing, face_word, invoice, parcel, refund, words},
+        status::{Control, Words, controls, doing, face_word, invoice, parcel, refund, words},
         time::{day, iso, near},
     },
 };
@@ -295,14 +296,18 @@ fn partners(lang: Lang, order: OrderState, owner: &OwnerView) -> Option<impl Int
         view! {
             <div data-partner=which data-state=state.as_str()>
                 <dt>{name}</dt>
-                <dd>
-                    {words.heading} <span class="more">{words.sentence} " " {words.next}</span>
-                </dd>
+                <dd>{words.heading.clone()} {more(state, &words)}</dd>
             </div>
         }
     });
     let rows = rows.collect_view();
     Some(view! { <dl class="facts partners">{rows}</dl> })
+}
+
+/// The rest of a short word, while there is something to wait for or to know.
+fn more(state: State, words: &Words) -> Option<impl IntoView + use<>> {
+    let text = format!("{} {}", words.sentence, words.next);
+    (state != State::Succeeded).then(|| view! { <span class="more">{text}</span> })
 }
 
 /// Money that goes back.
@@ -318,8 +323,8 @@ fn refunds(lang: Lang, refunds: &[RefundView]) -> Option<impl IntoView + use<>> 
                 <li data-state=row.state.as_str()>
                     <span>{money(lang, row.amount)}</span>
                     " "
-                    {words.heading}
-                    <span class="more">{words.sentence} " " {words.next}</span>
+                    {words.heading.clone()}
+                    {more(row.state, &words)}
                 </li>
             }
         })

@@ -149,9 +149,9 @@ fn Header(visitor: Visitor) -> impl IntoView {
                                 value=code
                                 lang=code
                                 aria-pressed=if other == lang { "true" } else { "false" }
-                                aria-label=name
                             >
                                 {code.to_uppercase()}
+                                <span class="visually-hidden">", " {name}</span>
                             </button>
                         }
                     })

@@ -15,10 +15,10 @@ const THEMES = ["light", "dark"] as const;
 test.use({ bypassCSP: true, options: { scale: "0.2", provider: { EXAMPLEPAY_PROCESSING_MS: "600000" } } });
 test.setTimeout(120_000);
 
-async function inspect(page: Page, name: string) {
+async function inspect(page: Page, name: string, widths = WIDTHS) {
   // A colour on its way from one theme to the other is neither.
   await page.addStyleTag({ content: "*, *::before, *::after { transition: none !important; animation: none !important; }" });
-  for (const width of WIDTHS) {
+  for (const width of widths) {
     await page.setViewportSize({ width, height: 900 });
     for (const colorScheme of THEMES) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
@@ -48,6 +48,32 @@ async function inspect(page: Page, name: string) {
     }
   }
 }
+
+// Russian words are longer; colours are the same.
+test.describe("in Russian", () => {
+  test.use({ locale: "ru-RU" });
+
+  test("the pages and the states", async ({ page, world }) => {
+    const shop = new Shop(page);
+    for (const [name, path] of [["catalogue", "/"], ["product", "/products/kettle"], ["empty-cart", "/cart"], ["no-orders", "/orders"], ["not-found", "/nowhere"]] as const) {
+      await page.goto(path);
+      await inspect(page, `ru-${name}`, [320, 1280]);
+    }
+    for (const [token, state] of [["tok_processing", "pending_confirmation"], ["tok_3ds", "requires_action"], ["tok_wrong_amount", "requires_review"], ["tok_visa", "succeeded"], ["tok_declined", "rejected"]] as const) {
+      const checkout = await shop.buy(token);
+      await until(state, () => world.payments(checkout)[0].state === state);
+      await page.goto(`/checkout/${checkout}`);
+      await expect(shop.panel).toHaveAttribute("data-state", state);
+      await inspect(page, `ru-${state}`, [320, 1280]);
+    }
+    await page.goto("/orders");
+    await inspect(page, "ru-orders", [320, 1280]);
+    await shop.fill("whisk", 2);
+    await inspect(page, "ru-checkout", [320, 1280]);
+    await page.goto("/cart");
+    await inspect(page, "ru-cart", [320, 1280]);
+  });
+});
 
 test("the pages", async ({ page }) => {
   const shop = new Shop(page);

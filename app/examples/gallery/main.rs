@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folder = root.join("target/gallery");
     fs::create_dir_all(&folder)?;
-    for name in ["main", "tokens", "base", "components", "pages"] {
+    for name in ["main", "tokens", "base", "components", "pages", "motion"] {
         fs::copy(root.join(format!("style/{name}.css")), folder.join(format!("{name}.css")))?;
     }
     let tokens = samples::TOKENS.map(str::to_owned);
