@@ -2,9 +2,10 @@
 
 use leptos::prelude::*;
 
+use crate::components::picture::Picture;
 use crate::text::{
     self,
-    problem::{Problem, words},
+    problem::{Problem, way, words},
     say,
 };
 
@@ -18,8 +19,12 @@ pub fn ProblemPage(
 ) -> impl IntoView {
     let lang = text::lang();
     let words = words(lang, &problem);
+    let (path, name) = way(lang, &problem);
+    let (path, name) =
+        order.map_or((path.to_owned(), name), |order| (order, say!(lang, problem.to_order)));
     view! {
         <div class="problem" data-problem>
+            <Picture sku="tray" />
             <h1>{words.heading}</h1>
             <p class="lead">{words.text}</p>
             <p>{words.todo}</p>
@@ -32,16 +37,15 @@ pub fn ProblemPage(
                         </p>
                     }
                 })}
+            <p>
+                <a class="button" href=path>
+                    {name}
+                </a>
+            </p>
         </div>
         <p class="afterwards">
-            {order
-                .map(|path| {
-                    view! {
-                        <a class="button" href=path>
-                            {say!(lang, problem.to_order)}
-                        </a>
-                    }
-                })} <a href="/cart">{say!(lang, frame.cart)}</a> <a href="/orders">{say!(lang, frame.orders)}</a>
+            <a href="/cart">{say!(lang, frame.cart)}</a>
+            <a href="/orders">{say!(lang, frame.orders)}</a>
             <a href="/">{say!(lang, frame.shop)}</a>
         </p>
     }

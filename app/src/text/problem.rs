@@ -35,6 +35,26 @@ pub enum Problem {
     Internal,
 }
 
+/// The first thing to do about a problem, as a link: where it leads, and its name.
+pub fn way(lang: Lang, problem: &Problem) -> (&'static str, &'static str) {
+    match problem {
+        Problem::Conflict | Problem::CartChanged | Problem::OutOfStock(_) => {
+            ("/cart", say!(lang, problem.to_cart))
+        }
+        Problem::EmptyCart | Problem::TooManyRequests | Problem::Internal => {
+            ("/orders", say!(lang, problem.to_orders))
+        }
+        // An empty address is the page that is shown.
+        Problem::NoSuchOrder | Problem::Busy => ("", say!(lang, problem.again)),
+        Problem::Invalid(_)
+        | Problem::NotYours
+        | Problem::CrossSite
+        | Problem::BodyTooLarge
+        | Problem::NotAForm
+        | Problem::NotFound => ("/", say!(lang, shop.to_the_shop)),
+    }
+}
+
 /// What a person reads about a problem.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Words {
