@@ -1,6 +1,6 @@
 # What a person types. Each target is one line of what it calls; the scripts are below .ci/.
 
-.PHONY: help run test fmt lint unit e2e build setup clean
+.PHONY: help run test fmt lint unit e2e size lighthouse build setup clean
 
 help: ## Show this list.
 	@grep -E '^[a-z0-9-]+:.*## ' Makefile | sed 's/:.*## /	/'
@@ -22,6 +22,12 @@ unit: ## Tests without a browser.
 
 e2e: ## Browser stories only.
 	@sh .ci/test.sh e2e
+
+size: ## Weigh each page's first load; fails over the budget of 90 KB.
+	@sh .ci/test.sh size
+
+lighthouse: ## Score five pages on a slow phone; fails below 95.
+	@sh .ci/test.sh lighthouse
 
 build: ## Build what `make run` starts.
 	@sh .ci/setup.sh build && sh .ci/build.sh
