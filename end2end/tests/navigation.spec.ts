@@ -94,6 +94,10 @@ test("my orders and the cart count follow", async ({ page, world }) => {
   await page.goto("/orders");
   await expect(page.locator("[data-cart-count]")).toHaveText("0");
   await expect(page.locator(".order-row")).toContainText("Paid");
+  // The reader's own time of day, with the server's beside it.
+  const time = page.locator(".order-row time");
+  await expect(time).not.toContainText("UTC");
+  await expect(time).toHaveAttribute("title", /UTC$/);
 });
 
 test("a cart that changed in another tab is explained, and nothing is charged", async ({ page, context, world }) => {

@@ -47,7 +47,7 @@ pub fn OrdersPage(
                 >
                     <a href=format!("/checkout/{}", order.checkout_id)>{order.reference}</a>
                     <span class="order-when">
-                        <time datetime=iso(order.created_at)>{day(lang, order.created_at)}</time>
+                        <time datetime=iso(order.created_at) data-local="day">{day(lang, order.created_at)}</time>
                         " · "
                         {say!(lang, shop.orders.things, count = order.count)}
                     </span>

@@ -5,7 +5,7 @@ use domain::{
 };
 
 use super::render;
-use crate::text::{LANGS, Lang};
+use crate::text::{LANGS, Lang, status::short};
 
 #[path = "../../examples/gallery/samples.rs"]
 mod samples;
@@ -87,6 +87,31 @@ fn no_page_speaks_of_failure_while_nothing_definitive_is_stored() {
             let text = read_without_form(lang, &sample.view);
             for word in words {
                 assert!(!text.contains(word), "{}: {word:?} in {text}", sample.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_list_calls_an_unknown_payment_a_failure() {
+    let orders = [
+        OrderState::AwaitingPayment,
+        OrderState::Paid,
+        OrderState::CancelRequested,
+        OrderState::RefundDue,
+        OrderState::Refunded,
+        OrderState::PartiallyRefunded,
+        OrderState::PaymentReversed,
+        OrderState::Canceled,
+    ];
+    for state in State::ALL {
+        let face = samples::face(*state);
+        let definitive = matches!(face, Face::Declined | Face::NotCompleted);
+        for (order, (lang, _)) in orders.iter().flat_map(|it| LANGS.map(|lang| (*it, lang))) {
+            let text = short(lang, order, face, "paypal").to_lowercase();
+            assert!(!text.is_empty());
+            for word in if definitive { &NEVER[..] } else { &NO[..] } {
+                assert!(!text.contains(word), "{order} {state}: {word:?} in {text}");
             }
         }
     }

@@ -7,7 +7,7 @@
   const choice = form?.querySelector('input[value="stripe:element"]');
   if (!choice || !window.Stripe) return;
   const say = (text) => (box.querySelector("[data-stripe-says]").textContent = text);
-  const stripe = Stripe(box.dataset.key);
+  const stripe = Stripe(box.dataset.key, { locale: document.documentElement.lang });
   const { amount, currency, returnUrl } = box.dataset;
   const elements = stripe.elements({ mode: "payment", amount: Number(amount), currency, paymentMethodTypes: ["card"] });
   elements.create("payment").mount(box.querySelector("[data-stripe-mount]"));
