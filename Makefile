@@ -36,4 +36,4 @@ setup: ## Install what building and testing need and is missing.
 	@sh .ci/setup.sh test
 
 clean: ## Remove everything built, and the demo's data.
-	@rm -rf target data end2end/node_modules
+	@rm -rf target data end2end/node_modules end2end/lighthouse/node_modules

@@ -93,17 +93,26 @@ if [ -z "${PAYONCE_INVOICING_URL:-}${PAYONCE_SHIPPING_URL:-}" ]; then
   export PAYONCE_INVOICING_URL="http://$partners_addr" PAYONCE_SHIPPING_URL="http://$partners_addr"
   export PAYONCE_PARTNERS_API_KEY=key_partners
 fi
+# A fault lab beside real money, or for others than this machine, would be refused.
+lab_url="http://$control_addr"
+case "${PAYONCE_STRIPE_API_KEY:-} ${PAYONCE_PAYPAL_URL:-}" in *_live_* | *//api-m.paypal.com*) lab_url='' ;; esac
+case "${PAYONCE_PUBLIC_URL:-}" in https://*) lab_url='' ;; esac
+[ -z "${PAYONCE_STRIPE_API_KEY_FILE:-}" ] || lab_url=''
+mail_folder=${PAYONCE_MAIL_FOLDER:-$data/mail}
 PAYONCE_ADDR=$shop_addr PAYONCE_DATABASE=${PAYONCE_DATABASE:-$data/payonce.db} \
   PAYONCE_EXAMPLEPAY_URL=${PAYONCE_EXAMPLEPAY_URL:-http://$pay_addr} \
   PAYONCE_EXAMPLEPAY_API_KEY=${EXAMPLEPAY_API_KEY:-sk_test_payonce} \
   PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET=${EXAMPLEPAY_WEBHOOK_SECRET:-whsec_payonce} \
   PAYONCE_EXAMPLEPAY_ACCOUNT=${EXAMPLEPAY_ACCOUNT:-acct_payonce} \
+  PAYONCE_LAB_CONTROL_URL=${PAYONCE_LAB_CONTROL_URL-$lab_url} PAYONCE_MAIL_FOLDER=$mail_folder \
   target/debug/payonce >"$data/.payonce" &
 shop=$!
 until_ready Payonce "$shop" "$data/.payonce"
 
 say ""
 say "The shop:    $(sed -n 's/^Payonce is ready at //p' "$data/.payonce")"
+[ -z "${PAYONCE_LAB_CONTROL_URL-$lab_url}" ] || say "Fault lab:   $(sed -n 's/^Payonce is ready at //p' "$data/.payonce")/lab"
+[ -n "${PAYONCE_SMTP_URL:-}${PAYONCE_SMTP_URL_FILE:-}" ] || say "Mails:       $mail_folder  (one file each)"
 say "ExamplePay:  http://$control_addr  (its ledger and requests)"
 say "Ctrl-C stops both."
 while kill -0 "$shop" 2>/dev/null && kill -0 "$pay" 2>/dev/null; do moment 1; done

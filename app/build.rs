@@ -10,7 +10,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         parse_locales,
     };
 
-    const NAMESPACES: [&str; 6] = ["frame", "shop", "products", "checkout", "status", "problem"];
+    const NAMESPACES: [&str; 8] =
+        ["frame", "shop", "products", "checkout", "status", "problem", "mail", "lab"];
 
     println!("cargo::rerun-if-changed=locales");
     let options = ParseOptions::new().file_format(FileFormat::Toml).interpolate_display(true);

@@ -3,6 +3,7 @@
 pub mod cart;
 pub mod catalogue;
 pub mod checkout;
+pub mod lab;
 pub mod orders;
 pub mod problem;
 pub mod product;

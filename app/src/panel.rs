@@ -5,6 +5,7 @@
 use domain::{
     operation::State,
     order::OrderState,
+    refund_request::AskedWhy,
     schedule::Timestamp,
     view::{CheckoutView, Face, OwnerView, RefundView},
 };
@@ -19,7 +20,10 @@ use crate::{
         self, Lang,
         money::money,
         provider, say,
-        status::{Control, Words, controls, doing, face_word, invoice, parcel, refund, words},
+        status::{
+            Control, Words, asked, asked_why, controls, doing, face_word, invoice, parcel, refund,
+            words,
+        },
         time::{day, iso, near},
     },
 };
@@ -73,6 +77,10 @@ fn panel(
         Face::Sending | Face::Checking | Face::InReview | Face::ConfirmAtBank
     );
     let next = (!words.next.is_empty()).then(|| view! { <p class="next">{words.next}</p> });
+    let promised = view.owner.as_ref().is_some_and(|owner| owner.mail_promised);
+    let promise = promised.then(|| {
+        view! { <p class="next" data-mail-promise>{say!(lang, status.label.mail_promise)}</p> }
+    });
     view! {
         <section
             class="status-panel"
@@ -98,6 +106,7 @@ fn panel(
             <div class="status-words">
                 <p class="sentence">{words.sentence}</p>
                 {next}
+                {promise}
             </div>
             {action(lang, view, &controls)}
             {open.then(|| progress(lang, view))}
@@ -214,6 +223,7 @@ fn details(
                 }
             })}
         {receipt(lang, view, owner)}
+        {asking(lang, view, owner, controls)}
         {may_give_up
             .then(|| {
                 view! {
@@ -225,6 +235,45 @@ fn details(
                 }
             })}
     }
+}
+
+/// A refund that was asked for, or the form that asks for one.
+fn asking(
+    lang: Lang,
+    view: &CheckoutView,
+    owner: &OwnerView,
+    controls: &[Control],
+) -> Option<impl IntoView + use<>> {
+    let paid = view.payment.face == Face::Paid;
+    let said = owner.refund_request.as_ref().filter(|_| paid);
+    let said = said.and_then(|it| Some((it.state, asked(lang, it)?))).map(|(state, text)| {
+        view! { <p class="asked" data-refund-request=state.as_str()>{text}</p> }
+    });
+    let number = owner.ask_refund.filter(|_| controls.contains(&Control::AskRefund));
+    let form = number.map(|number| {
+        let path = format!("/checkout/{}/refund-request", view.checkout_id);
+        let reasons = AskedWhy::ALL.iter().map(|why| {
+            view! { <option value=why.as_str()>{asked_why(lang, *why)}</option> }
+        });
+        view! {
+            <details class="ask-refund no-print" id="ask-refund">
+                <summary>{say!(lang, status.asking.title)}</summary>
+                <form method="post" action=path data-ask-refund>
+                    <input type="hidden" name="number" value=number />
+                    <label for="ask-reason">{say!(lang, status.asking.why)}</label>
+                    <select name="reason" id="ask-reason">
+                        <option value="">{say!(lang, status.asking.no_reason)}</option>
+                        {reasons.collect_view()}
+                    </select>
+                    <p class="hint">{say!(lang, status.asking.hint)}</p>
+                    <button class="button quiet" type="submit">
+                        {say!(lang, status.asking.send)}
+                    </button>
+                </form>
+            </details>
+        }
+    });
+    (said.is_some() || form.is_some()).then(|| view! { {said} {form} })
 }
 
 /// What was ordered; once it is paid, the receipt.
@@ -245,6 +294,10 @@ fn receipt(lang: Lang, view: &CheckoutView, owner: &OwnerView) -> impl IntoView 
     };
     let title =
         if paid { say!(lang, status.label.receipt) } else { say!(lang, status.label.your_order) };
+    let mail_to = owner
+        .mail_to
+        .clone()
+        .map(|to| fact(say!(lang, status.label.mail_to), view! { <bdi>{to}</bdi> }.into_any()));
     let hint = paid.then(|| {
         view! { <p class="hint no-print">{say!(lang, status.label.print_hint)}</p> }
     });
@@ -271,6 +324,7 @@ fn receipt(lang: Lang, view: &CheckoutView, owner: &OwnerView) -> impl IntoView 
                     .map(|effect| {
                         fact(say!(lang, status.label.taken), money(lang, effect).into_any())
                     })}
+                {mail_to}
             </dl>
             <Lines lines=owner.lines.clone() total=owner.total />
             {partners(lang, view.order_state, owner)}
@@ -335,5 +389,8 @@ fn refunds(lang: Lang, refunds: &[RefundView]) -> Option<impl IntoView + use<>> 
     })
 }
 
+#[cfg(test)]
+#[path = "../examples/gallery/samples.rs"]
+pub(crate) mod samples;
 #[cfg(test)]
 mod tests;

@@ -36,14 +36,16 @@ pub struct Frame {
     pub wide: bool,
     /// There are islands on it: only then is wasm loaded.
     pub islands: bool,
+    /// The shop has a fault lab.
+    pub lab: bool,
 }
 
 /// Loads the page again if the scripts that would keep it live did not arrive, as soon as the shop
 /// answers; until then what is shown stays.
 const RELOAD: &str = include_str!("shell/reload.js");
 
-/// Counts the cart again when the page comes back from the browser's memory.
-const CART: &str = include_str!("shell/cart.js");
+/// Counts the cart again when the page comes back from the browser's memory, and says times locally.
+const PAGE: &str = include_str!("shell/page.js");
 
 /// A whole document around a page's content.
 #[component]
@@ -58,6 +60,7 @@ pub fn Shell(
     children: Children,
 ) -> impl IntoView {
     let lang = visitor.lang;
+    let lab = frame.lab;
     // Not as a child: the markers that a view may leave between texts are text in a title.
     let title = escape(&format!("{} · {}", frame.title, say!(lang, frame.brand)));
     view! {
@@ -75,7 +78,7 @@ pub fn Shell(
                 {frame
                     .islands
                     .then(|| view! { <HydrationScripts options=options islands=true /> })}
-                <script nonce=use_nonce() inner_html=CART></script>
+                <script nonce=use_nonce() inner_html=PAGE></script>
                 {frame
                     .refresh
                     .then(|| {
@@ -95,7 +98,7 @@ pub fn Shell(
                 <main id="content" class:wide=frame.wide tabindex="-1">
                     {children()}
                 </main>
-                <Footer />
+                <Footer lab=lab />
             </body>
         </html>
     }
@@ -189,7 +192,7 @@ fn Header(visitor: Visitor) -> impl IntoView {
 }
 
 #[component]
-fn Footer() -> impl IntoView {
+fn Footer(lab: bool) -> impl IntoView {
     let lang = text::lang();
     view! {
         <footer class="site-footer">
@@ -205,7 +208,10 @@ fn Footer() -> impl IntoView {
                 </p>
                 <p>{say!(lang, frame.address)}</p>
             </div>
-            <p class="demo-note">{say!(lang, frame.demo_note)}</p>
+            <p class="demo-note">
+                {say!(lang, frame.demo_note)}
+                {lab.then(|| view! { " " <a href="/lab">{text::lab::title(lang)}</a> })}
+            </p>
         </footer>
     }
     .into_any()

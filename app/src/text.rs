@@ -6,6 +6,8 @@
 
 pub mod art;
 pub mod cards;
+pub mod lab;
+pub mod mail;
 pub mod money;
 pub mod problem;
 pub mod products;

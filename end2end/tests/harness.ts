@@ -2,7 +2,7 @@
 // says, what the shop's database holds, what the provider's ledger shows.
 
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { createServer, connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -116,6 +116,8 @@ export interface Options {
   provider: Record<string, string>;
   /** Further settings of the shop. */
   shop?: Record<string, string>;
+  /** Whether there is a fault lab. */
+  lab?: boolean;
 }
 
 export class World {
@@ -179,6 +181,8 @@ export class World {
       PAYONCE_TIME_SCALE: this.options.scale,
       PAYONCE_SITE_ROOT: join(root, "target/site"),
       PAYONCE_PAY_RATE_PER_MINUTE: "6000",
+      PAYONCE_MAIL_FOLDER: join(this.folder, "mail"),
+      ...(this.options.lab ? { PAYONCE_LAB_CONTROL_URL: this.control } : {}),
       ...this.options.shop,
     });
     await this.shop.ready("Payonce is ready at");
@@ -238,6 +242,14 @@ export class World {
   async sends(checkout: string): Promise<any[]> {
     const { requests } = await this.ask("requests");
     return requests.filter((it: any) => it.method === "POST" && it.key?.includes(checkout));
+  }
+
+  /** The mails that became files, by what they tell. */
+  mails(): { fact: string; text: string }[] {
+    const folder = join(this.folder, "mail");
+    if (!existsSync(folder)) return [];
+    const names = readdirSync(folder).filter((name) => name.endsWith(".eml"));
+    return names.map((name) => ({ fact: /^P-\w+-\w+-([a-z_]+)-/.exec(name)?.[1] ?? name, text: readFileSync(join(folder, name), "utf8") }));
   }
 
   payments(checkout: string) {

@@ -1,5 +1,7 @@
 //! Settings from flags and environment. All that is wrong is told at once, and what to do about it.
 
+mod lab;
+mod mail;
 mod providers;
 mod values;
 
@@ -9,7 +11,12 @@ use clap::Parser;
 use payments::Settings;
 use secrecy::{ExposeSecret, SecretString};
 
+use self::mail::MailFlags;
 use self::providers::{ExamplePayFlags, PartnerFlags, PayPalFlags, StripeFlags};
+pub use self::{
+    lab::LabSettings,
+    mail::{MailSettings, MailWay},
+};
 
 /// A shop that charges once.
 #[derive(Parser, Clone, Debug)]
@@ -36,6 +43,12 @@ pub struct Flags {
     /// The partners' settings.
     #[command(flatten)]
     pub partners: PartnerFlags,
+    /// Mail settings.
+    #[command(flatten)]
+    pub mail: MailFlags,
+    /// ExamplePay's control API; with it the shop has a fault lab at /lab. For demos only.
+    #[arg(long, env = "PAYONCE_LAB_CONTROL_URL")]
+    pub lab_control_url: Option<String>,
     /// Multiplies every wait of the engine: 0.05 is twenty times faster. For tests and demos.
     #[arg(long, env = "PAYONCE_TIME_SCALE", default_value = "1")]
     pub time_scale: String,
@@ -84,6 +97,10 @@ pub struct Config {
     pub metrics_addr: Option<SocketAddr>,
     /// The token of the shop's own people.
     pub operator_token: Option<SecretString>,
+    /// Where mails go.
+    pub mail: MailSettings,
+    /// What the fault lab needs, where there is one.
+    pub lab: Option<LabSettings>,
     /// Where the assets are.
     pub site_root: String,
 }
@@ -133,15 +150,19 @@ pub fn check(flags: &Flags) -> Result<Config, Vec<String>> {
     let scale = time_scale.unwrap_or(1.0);
     let Flags { examplepay, stripe, paypal, partners, .. } = flags;
     let providers = providers::read(examplepay, stripe, paypal, partners, scale, &mut wrong);
+    let lab =
+        lab::read(flags, public_url.as_ref().and_then(Option::as_deref), &providers, &mut wrong);
+    let mail = mail::read(&flags.mail, &mut wrong);
     logging(flags, &mut wrong);
     let operator_token = wrong.take(operator_token(flags)).flatten();
-    match (addr, public_url, metrics_addr, pay_rate_per_minute, time_scale) {
+    match (addr, public_url, metrics_addr, pay_rate_per_minute, time_scale, mail) {
         (
             Some(addr),
             Some(public_url),
             Some(metrics_addr),
             Some(pay_rate_per_minute),
             Some(time_scale),
+            Some(mail),
         ) if wrong.0.is_empty() => Ok(Config {
             addr,
             engine: Settings {
@@ -155,6 +176,8 @@ pub fn check(flags: &Flags) -> Result<Config, Vec<String>> {
             pay_rate_per_minute,
             metrics_addr,
             operator_token,
+            mail,
+            lab,
             site_root: flags.site_root.display().to_string(),
         }),
         _ => Err(wrong.0),

@@ -10,6 +10,7 @@ mod events;
 mod form;
 mod headers;
 mod health;
+mod lab;
 mod limits;
 mod pages;
 mod patience;
@@ -35,7 +36,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::csrf::CsrfLayer;
 
 use self::limits::{PayRate, Streams};
-use crate::{config::Config, telemetry};
+use crate::{
+    config::Config,
+    mail::{MailError, Postman},
+    telemetry,
+};
 
 /// What every handler may use.
 #[derive(Clone)]
@@ -50,6 +55,8 @@ pub struct Shop {
     stop: CancellationToken,
     metrics: Option<PrometheusHandle>,
     operator_token: Option<SecretString>,
+    /// Only where it is set up.
+    lab: Option<Arc<lab::Lab>>,
 }
 
 /// A shop that is listening.
@@ -82,6 +89,12 @@ pub enum StartError {
     /// The engine did not start.
     #[error(transparent)]
     Engine(#[from] payments::StartError),
+    /// The lab has no client.
+    #[error("the lab's HTTP client could not be made")]
+    Lab(#[from] reqwest::Error),
+    /// Mails cannot leave.
+    #[error(transparent)]
+    Mail(#[from] MailError),
     /// Its own address is none that a browser sends.
     #[error("PAYONCE_PUBLIC_URL is not the address of a site")]
     Origin(#[from] tower_http::csrf::ConfigError),
@@ -96,6 +109,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     // Pages are drawn by tasks of this runtime.
     let _already = any_spawner::Executor::init_tokio();
     let https = config.is_https();
+    let postman = Postman::new(config.mail.clone())?;
     let listener = serve::listen("PAYONCE_ADDR", config.addr).await?;
     let metrics_listener = match config.metrics_addr {
         Some(addr) => Some(serve::listen("PAYONCE_METRICS_ADDR", addr).await?),
@@ -131,9 +145,11 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         stop: stop.clone(),
         metrics,
         operator_token: config.operator_token,
+        lab: config.lab.map(lab::Lab::new).transpose()?,
     };
     let tasks = TaskTracker::new();
     tasks.spawn(keep_up(shop.metrics.clone(), stop.clone()));
+    tasks.spawn(postman.run(payments.clone(), stop.clone()));
     let own_metrics = metrics_listener.is_none();
     if let Some(listener) = metrics_listener {
         tracing::info!("the numbers are at http://{}/metrics", listener.local_addr()?);
@@ -156,6 +172,8 @@ async fn keep_up(numbers: Option<PrometheusHandle>, stop: CancellationToken) {
 fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, StartError> {
     // Only forms of this shop are taken: the browser tells where a request comes from.
     let csrf = CsrfLayer::new().add_trusted_origin(public_url)?;
+    let is_lab = shop.lab.is_some();
+    let lab = |routes: fn() -> Router<Shop>| if is_lab { routes() } else { Router::new() };
     let forms = Router::new()
         // Whoever loads the page of an answer again asks for the address of its form.
         .route("/cart/lines", post(cart::set_line).get(cart::page_instead))
@@ -163,6 +181,8 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
         .route("/language", post(cart::set_language).get(cart::page_instead))
         .route("/checkout/{id}/pay", post(checkout::pay).get(checkout::come_back))
         .route("/checkout/{id}/cancel", post(checkout::cancel).get(checkout::come_back))
+        .route("/checkout/{id}/refund-request", post(checkout::ask_refund).get(checkout::come_back))
+        .merge(lab(lab::forms))
         .layer(from_fn_with_state(shop.clone(), body::form));
     let views = Router::new()
         .route("/", get(pages::catalogue))
@@ -175,7 +195,8 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
         .route("/checkout/{id}/status", get(checkout::status))
         .route("/checkout/{id}/events", get(events::stream))
         .route("/checkout/{id}/return", get(checkout::come_back))
-        .route("/checkout/{id}/check", get(checkout::come_back));
+        .route("/checkout/{id}/check", get(checkout::come_back))
+        .merge(lab(lab::views));
     let people = views
         .merge(forms)
         .layer(from_fn_with_state(shop.clone(), session::resolve))
@@ -186,6 +207,7 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
         .layer(from_fn(body::webhook))
         .route("/api/orders/{reference}", get(api::order))
         .route("/api/orders/{reference}/refunds", post(api::refund))
+        .route("/api/orders/{reference}/refund-request/decline", post(api::decline))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready));
     if own_metrics {

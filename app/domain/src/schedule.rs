@@ -75,6 +75,8 @@ pub struct Timing {
     pub unknown_alert: Duration,
     /// For how long an outcome may be unknown before its page says so in other words.
     pub patience: Duration,
+    /// Waits before a mail is handed over again that was not taken, or not known to be.
+    pub mails: Vec<Duration>,
 }
 
 const fn seconds(n: u64) -> Duration {
@@ -99,6 +101,7 @@ impl Default for Timing {
             sweep: seconds(24 * 3600),
             unknown_alert: seconds(600),
             patience: seconds(120),
+            mails: [30, 120, 600, 3600, 4 * 3600].map(seconds).to_vec(),
         }
     }
 }
@@ -125,6 +128,7 @@ impl Timing {
             sweep: scale(self.sweep),
             unknown_alert: scale(self.unknown_alert),
             patience: scale(self.patience),
+            mails: scale_all(&self.mails),
         }
     }
 
@@ -142,6 +146,12 @@ impl Timing {
     pub fn resend_wait(&self, done: u32, random: u32) -> Duration {
         let last = self.resends.last().copied().unwrap_or_default();
         half_jitter(self.resends.get(done as usize).copied().unwrap_or(last), random)
+    }
+
+    /// The wait before a mail is tried again for the `done`th time: ±50 %; `None` after the last.
+    pub fn mail_wait(&self, done: u32, random: u32) -> Option<Duration> {
+        let place = done.checked_sub(1)? as usize;
+        self.mails.get(place).map(|declared| half_jitter(*declared, random))
     }
 
     /// The wait before the next lookup of something a person looks at.

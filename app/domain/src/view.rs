@@ -8,6 +8,7 @@ use crate::{
     money::Money,
     operation::{CanceledWhy, ReviewReason, State},
     order::OrderState,
+    refund_request::{DeclinedWhy, RequestState},
     schedule::Timestamp,
 };
 
@@ -111,6 +112,17 @@ pub struct RefundView {
     pub since: Timestamp,
 }
 
+/// The newest request for a refund that the shopper made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RefundRequestView {
+    /// Where it stands.
+    pub state: RequestState,
+    /// When it was made.
+    pub asked_at: Timestamp,
+    /// Why a person said no.
+    pub declined_why: Option<DeclinedWhy>,
+}
+
 /// What only the owner's session is shown.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OwnerView {
@@ -132,6 +144,14 @@ pub struct OwnerView {
     pub invoice: Option<(State, String)>,
     /// Which attempt a payment form must carry; `None` while no payment control may be shown.
     pub pay_attempt: Option<u32>,
+    /// The outcome of this payment will be written to the shopper.
+    pub mail_promised: bool,
+    /// Where mails about this order go, masked.
+    pub mail_to: Option<String>,
+    /// What the shopper asked for last.
+    pub refund_request: Option<RefundRequestView>,
+    /// Which request a form for a refund must carry; `None` while none may be made.
+    pub ask_refund: Option<u32>,
 }
 
 /// A checkout as its status page shows it.

@@ -7,8 +7,9 @@ use domain::{
     money::{Currency, Money},
     operation::{CanceledWhy, ReviewReason, State},
     order::OrderState,
+    refund_request::{DeclinedWhy, RequestState},
     schedule::Timestamp,
-    view::{CheckoutView, Face, LineView, OwnerView, PaymentView, RefundView},
+    view::{CheckoutView, Face, LineView, OwnerView, PaymentView, RefundRequestView, RefundView},
 };
 
 /// 1 December 2026, 14:02:11 UTC.
@@ -57,6 +58,10 @@ fn owner(state: State) -> OwnerView {
         parcel: None,
         invoice: None,
         pay_attempt: closed.then_some(2),
+        mail_promised: false,
+        mail_to: None,
+        refund_request: None,
+        ask_refund: None,
     }
 }
 
@@ -186,11 +191,50 @@ pub fn all() -> Vec<Sample> {
         });
         samples.push(sample(format!("after-{state}"), view));
     }
+    for state in [State::PendingConfirmation, State::RequiresReview, State::Succeeded] {
+        samples.push(sample(format!("{state}-with-mail"), with(state, with_mail)));
+    }
+    samples.push(sample("refund-may-be-asked-for", with(State::Succeeded, asked(None))));
+    for state in RequestState::ALL {
+        let view = with(State::Succeeded, asked(Some((*state, None))));
+        samples.push(sample(format!("refund-asked-for-{state}"), view));
+    }
+    for why in DeclinedWhy::ALL {
+        let view = with(State::Succeeded, asked(Some((RequestState::Declined, Some(*why)))));
+        samples.push(sample(format!("refund-declined-{why}"), view));
+    }
     samples.push(sample(
         "paypal-confirm",
         with(State::RequiresAction, |view| view.payment.provider = "paypal".to_owned()),
     ));
     samples
+}
+
+/// Whoever ordered it is written to.
+fn with_mail(view: &mut CheckoutView) {
+    let waits = matches!(view.payment.face, Face::Checking | Face::InReview);
+    if let Some(owner) = &mut view.owner {
+        owner.mail_promised = waits;
+        owner.mail_to = Some("a…@example.org".to_owned());
+    }
+}
+
+/// A refund was asked for, or may be.
+fn asked(request: Option<(RequestState, Option<DeclinedWhy>)>) -> impl FnOnce(&mut CheckoutView) {
+    move |view| {
+        let Some(owner) = &mut view.owner else { return };
+        let asked_at = Timestamp(NOW - 3_600_000);
+        owner.refund_request = request.map(|(state, declined_why)| RefundRequestView {
+            state,
+            asked_at,
+            declined_why,
+        });
+        owner.ask_refund = match request {
+            None => Some(1),
+            Some((RequestState::Answered, _)) => Some(2),
+            Some((RequestState::Open | RequestState::Declined, _)) => None,
+        };
+    }
 }
 
 /// Nothing may be paid, for a reason that the order's state tells.

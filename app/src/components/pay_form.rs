@@ -45,6 +45,13 @@ pub struct Element {
     pub currency: String,
 }
 
+/// The field for an address, on the form that makes the order.
+#[derive(Clone, Default, Debug)]
+pub struct MailField {
+    /// What was typed before, and cannot be written to.
+    pub unusable: Option<String>,
+}
+
 /// The choice that stands for it until it has yielded a token.
 const ELEMENT: &str = "stripe:element";
 
@@ -53,9 +60,15 @@ const ELEMENT: &str = "stripe:element";
 pub fn PayForm(
     /// What it says.
     paying: Paying,
+    /// Whether it asks where to write to.
+    #[prop(optional_no_strip)]
+    mail: Option<MailField>,
+    /// What was chosen before, on a form that comes back.
+    #[prop(optional_no_strip)]
+    chosen: Option<String>,
 ) -> impl IntoView {
     let lang = text::lang();
-    let first = paying.tokens.first().cloned().unwrap_or_default();
+    let first = chosen.or_else(|| paying.tokens.first().cloned()).unwrap_or_default();
     let offered = paying.tokens.iter().any(|token| token == ELEMENT);
     let tokens = paying.tokens.into_iter().filter(|token| token != ELEMENT);
     let (own, others): (Vec<_>, Vec<_>) = tokens.partition(|token| !token.contains(':'));
@@ -99,12 +112,49 @@ pub fn PayForm(
                 {others}
             </fieldset>
             <p class="hint">{say!(lang, checkout.tokens_hint)}</p>
+            {mail.map(mail_field)}
             <button class="button" type="submit" id="pay" data-pay-control data-busy=say!(lang, checkout.sending)>
                 {say!(lang, checkout.pay, amount = money(lang, paying.total))}
             </button>
         </form>
     }
     .into_any()
+}
+
+/// Where the shopper wants to be written to, if anywhere.
+fn mail_field(field: MailField) -> impl IntoView {
+    let lang = text::lang();
+    let wrong = field.unusable.is_some();
+    let described = if wrong { "email-wrong email-hint" } else { "email-hint" };
+    view! {
+        <div class="mail-field" data-wrong=wrong>
+            <label for="email">{say!(lang, checkout.mail)}</label>
+            {wrong
+                .then(|| {
+                    view! {
+                        <p class="wrong" id="email-wrong" role="alert">
+                            {say!(lang, checkout.mail_unusable)}
+                        </p>
+                    }
+                })}
+            <input
+                type="email"
+                name="email"
+                id="email"
+                value=field.unusable
+                autocomplete="email"
+                inputmode="email"
+                autocapitalize="none"
+                spellcheck="false"
+                maxlength="254"
+                aria-describedby=described
+                aria-invalid=wrong.then_some("true")
+            />
+            <p class="hint" id="email-hint">
+                {say!(lang, checkout.mail_hint)}
+            </p>
+        </div>
+    }
 }
 
 /// The card form of Stripe's: a choice that works once its script is there.

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::{
     components::{
         lines::Lines,
-        pay_form::{Element, PayForm, Paying},
+        pay_form::{Element, MailField, PayForm, Paying},
     },
     islands::pay_guard::PayGuard,
     text::{self, say},
@@ -23,6 +23,10 @@ pub fn CheckoutPage(
     tokens: Vec<String>,
     /// Stripe's own form, where it is set up.
     element: Option<Element>,
+    /// The field for an address, empty or as it came back.
+    mail: MailField,
+    /// What was chosen before, on a form that comes back.
+    chosen: Option<String>,
 ) -> impl IntoView {
     let lang = text::lang();
     let paying = Paying {
@@ -47,7 +51,7 @@ pub fn CheckoutPage(
             <section class="checkout-pay" aria-labelledby="pay-heading">
                 <h2 id="pay-heading">{say!(lang, checkout.payment)}</h2>
                 <PayGuard cart_id=cart.id.to_string() words=text::unknown_words(lang)>
-                    <PayForm paying=paying />
+                    <PayForm paying=paying mail=Some(mail) chosen=chosen />
                 </PayGuard>
                 <p class="hint">{say!(lang, checkout.once)}</p>
             </section>

@@ -1,14 +1,12 @@
 use domain::{
     operation::{CanceledWhy, State},
     order::OrderState,
+    refund_request::RequestState,
     view::{CheckoutView, Face},
 };
 
-use super::render;
+use super::{render, samples};
 use crate::text::{LANGS, Lang, status::short};
-
-#[path = "../../examples/gallery/samples.rs"]
-mod samples;
 
 fn html(view: &CheckoutView) -> String {
     html_in(Lang::en, view)
@@ -297,5 +295,45 @@ fn parcel_and_invoice_are_told_in_every_state_and_none_is_called_what_it_may_not
         assert_eq!(text.contains("being confirmed"), unknown, "{state}: {text}");
         // A parcel that is unknown leaves the payment what it is.
         assert!(text.contains("your order is paid"), "{state}: {text}");
+    }
+}
+
+#[test]
+fn a_mail_is_promised_where_something_is_waited_for_and_somebody_can_be_written_to() {
+    for sample in samples::all() {
+        let promised = sample.view.owner.as_ref().is_some_and(|owner| owner.mail_promised);
+        let html = html(&sample.view);
+        assert_eq!(html.contains("data-mail-promise"), promised, "{}", sample.name);
+        let words = read(&sample.view).contains("we will write to you as soon as we know.");
+        assert_eq!(words, promised, "{}", sample.name);
+    }
+}
+
+#[test]
+fn a_refund_can_be_asked_for_exactly_where_one_may_be() {
+    for sample in samples::all() {
+        let number = sample.view.owner.as_ref().and_then(|owner| owner.ask_refund);
+        let html = html(&sample.view);
+        let field = number.map(|number| format!("name=\"number\" value=\"{number}\""));
+        assert_eq!(html.contains("data-ask-refund"), number.is_some(), "{}", sample.name);
+        assert!(field.is_none_or(|field| html.contains(&field)), "{}: {html}", sample.name);
+    }
+    // Not of a payment that was undone meanwhile.
+    let mut view = samples::checkout(State::Reversed);
+    view.owner.as_mut().unwrap().ask_refund = Some(1);
+    assert!(!html(&view).contains("data-ask-refund"), "{}", html(&view));
+}
+
+#[test]
+fn an_asked_refund_is_told_until_money_goes_back() {
+    for sample in samples::all() {
+        let request = sample.view.owner.as_ref().and_then(|owner| owner.refund_request);
+        let open = request.is_some_and(|it| it.state == RequestState::Open);
+        let declined = request.is_some_and(|it| it.state == RequestState::Declined);
+        let text = read(&sample.view);
+        let waits = text.contains("a person answers within two working days.")
+            && !text.contains("ask for a refund");
+        assert_eq!(waits, open, "{}: {text}", sample.name);
+        assert_eq!(text.contains("could not agree"), declined, "{}: {text}", sample.name);
     }
 }

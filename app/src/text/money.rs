@@ -24,7 +24,7 @@ pub fn money(lang: Lang, amount: Money) -> String {
 }
 
 /// Digits with the language's marks; `None` if the library does not know the language.
-fn grouped(lang: Lang, digits: &str) -> Option<String> {
+pub(super) fn grouped(lang: Lang, digits: &str) -> Option<String> {
     let options = DecimalFormatterOptions::default();
     let formatter = DecimalFormatter::try_new(locale(lang).into(), options).ok()?;
     Some(formatter.format(&digits.parse::<Decimal>().ok()?).to_string())

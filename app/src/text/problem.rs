@@ -15,6 +15,8 @@ pub enum Problem {
     OutOfStock(Vec<String>),
     /// A value that cannot be, in English words for whoever wrote the form.
     Invalid(String),
+    /// An e-mail address that cannot be written to.
+    Mail,
     /// A cart of a session that this browser does not have.
     NotYours,
     /// The post came from another site.
@@ -44,6 +46,7 @@ pub fn way(lang: Lang, problem: &Problem) -> (&'static str, &'static str) {
         Problem::EmptyCart | Problem::TooManyRequests | Problem::Internal => {
             ("/orders", say!(lang, problem.to_orders))
         }
+        Problem::Mail => ("/checkout", say!(lang, problem.to_payment)),
         // An empty address is the page that is shown.
         Problem::NoSuchOrder | Problem::Busy => ("", say!(lang, problem.again)),
         Problem::Invalid(_)
@@ -98,6 +101,7 @@ pub fn words(lang: Lang, problem: &Problem) -> Words {
         Problem::Invalid(what) => {
             Words { detail: Some(format!("{}.", capital(what))), ..words!(lang, invalid) }
         }
+        Problem::Mail => words!(lang, mail),
         Problem::NotYours => words!(lang, not_yours),
         Problem::CrossSite => words!(lang, cross_site),
         Problem::TooManyRequests => words!(lang, too_many),

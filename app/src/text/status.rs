@@ -6,12 +6,15 @@
 //! stored.
 
 use domain::{
+    mail::Fact,
     operation::{CanceledWhy, ReviewReason, State},
     order::OrderState,
-    view::{CheckoutView, Face, RefundView},
+    refund_request::{AskedWhy, DeclinedWhy, RequestState},
+    view::{CheckoutView, Face, RefundRequestView, RefundView},
 };
+use payments::Letter;
 
-use super::{Lang, cards, say};
+use super::{Lang, cards, money::money, say, time::day};
 
 /// The words for one moment of an operation or an order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,6 +38,8 @@ pub enum Control {
     CheckAgain,
     /// Give the order up.
     GiveUp,
+    /// Ask for a refund: a person answers, nothing moves by itself.
+    AskRefund,
 }
 
 macro_rules! row {
@@ -151,6 +156,9 @@ pub fn controls(view: &CheckoutView) -> Vec<Control> {
     };
     if view.order_state == OrderState::AwaitingPayment && !on_its_way {
         controls.push(Control::GiveUp);
+    }
+    if payment.face == Face::Paid && owner.ask_refund.is_some() {
+        controls.push(Control::AskRefund);
     }
     controls
 }
@@ -275,6 +283,66 @@ pub fn invoice(lang: Lang, state: State, number: &str) -> Words {
     }
 }
 
+/// Why a refund is asked for.
+pub fn asked_why(lang: Lang, why: AskedWhy) -> &'static str {
+    match why {
+        AskedWhy::ChangedMind => say!(lang, status.asking.changed_mind),
+        AskedWhy::Damaged => say!(lang, status.asking.damaged),
+        AskedWhy::NotAsExpected => say!(lang, status.asking.not_as_expected),
+        AskedWhy::NotArrived => say!(lang, status.asking.not_arrived),
+    }
+}
+
+/// A refund that was asked for: when, and what a person made of it. Nothing once money goes back:
+/// the refund speaks for itself.
+pub fn asked(lang: Lang, request: &RefundRequestView) -> Option<String> {
+    let when = day(lang, request.asked_at);
+    match request.state {
+        RequestState::Open => Some(say!(lang, status.asking.open, when = when)),
+        RequestState::Answered => None,
+        RequestState::Declined => {
+            let why = match request.declined_why {
+                Some(DeclinedWhy::NotReturned) => say!(lang, status.asking.not_returned),
+                Some(DeclinedWhy::NotAsItWas) => say!(lang, status.asking.not_as_it_was),
+                Some(DeclinedWhy::Other) | None => say!(lang, status.asking.other),
+            };
+            let no = say!(lang, status.asking.no, when = when);
+            Some(format!("{no} {why} {}", say!(lang, status.asking.after_no)))
+        }
+    }
+}
+
+/// What a mail tells, from the same table. What happens next is said differently where the page
+/// speaks of itself.
+pub fn mailed(lang: Lang, letter: &Letter) -> Words {
+    let view = &letter.view;
+    match (letter.fact, &letter.refund) {
+        (Fact::Paid | Fact::Declined | Fact::NotCompleted, _) => words(lang, view),
+        (Fact::StillUnknown | Fact::WithAPerson, _) => {
+            let next = match view.order_state {
+                OrderState::AwaitingPayment => say!(lang, mail.waiting),
+                OrderState::Paid
+                | OrderState::CancelRequested
+                | OrderState::Canceled
+                | OrderState::RefundDue
+                | OrderState::PartiallyRefunded
+                | OrderState::Refunded
+                | OrderState::PaymentReversed => say!(lang, mail.waiting_given_up),
+            };
+            Words { next: next.to_owned(), ..words(lang, view) }
+        }
+        (Fact::PaymentUnwanted, _) => row!(lang, order.refund_due),
+        (Fact::PaymentReversed, _) => row!(lang, payment.reversed),
+        (Fact::RefundSent | Fact::RefundRefused | Fact::RefundUndone, Some(it)) => {
+            let words = refund(lang, it);
+            let amount = money(lang, it.amount);
+            let heading = say!(lang, mail.refund, amount = amount, what = words.heading);
+            Words { heading, ..words }
+        }
+        (Fact::RefundSent | Fact::RefundRefused | Fact::RefundUndone, None) => words(lang, view),
+    }
+}
+
 /// What a post that led to a page has to say there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
@@ -282,6 +350,8 @@ pub enum Note {
     OtherCard,
     /// A post with another id for a cart that is being paid.
     AlreadyPaying,
+    /// A refund was asked for where none can be asked for any more.
+    NoRefund,
 }
 
 impl Note {
@@ -290,6 +360,7 @@ impl Note {
         match self {
             Self::OtherCard => say!(lang, status.label.other_card),
             Self::AlreadyPaying => say!(lang, status.label.already_paying),
+            Self::NoRefund => say!(lang, status.asking.closed),
         }
     }
 }

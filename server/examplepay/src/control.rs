@@ -79,8 +79,17 @@ async fn add_faults(State(provider): Shared, Json(script): Json<Script>) -> Answ
     Ok(Json(json!({"id": provider.faults.add(script)})))
 }
 
-async fn clear(State(provider): Shared) -> Answer {
-    provider.faults.clear();
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClearBody {
+    ids: Option<Vec<u64>>,
+}
+
+async fn clear(State(provider): Shared, body: Option<Json<ClearBody>>) -> Answer {
+    match body.and_then(|Json(body)| body.ids) {
+        Some(ids) => provider.faults.forget(&ids),
+        None => provider.faults.clear(),
+    }
     Ok(Json(json!({"cleared": true})))
 }
 
@@ -211,6 +220,7 @@ struct Find {
     reference_prefix: Option<String>,
     key: Option<String>,
     path: Option<String>,
+    object: Option<String>,
 }
 
 async fn payments(State(provider): Shared, Query(find): Query<Find>) -> Answer {
@@ -319,20 +329,24 @@ async fn effects(State(provider): Shared, Query(find): Query<Find>) -> Answer {
 
 async fn requests(State(provider): Shared, Query(find): Query<Find>) -> Answer {
     let rows = sqlx::query(
-        "select *, reference as body_reference from requests where (?1 is null or key = ?1) and (?2 is null or path = ?2) order by seq",
+        "select *, reference as body_reference from requests where (?1 is null or key = ?1) and (?2 is null or path = ?2)
+         and (?3 is null or substr(reference, 1, length(?3)) = ?3) order by seq",
     )
     .bind(&find.key)
     .bind(&find.path)
+    .bind(&find.reference_prefix)
     .fetch_all(&provider.db)
     .await?;
     Ok(Json(json!({"requests": rows.iter().map(row_json).collect::<Vec<_>>()})))
 }
 
-async fn events(State(provider): Shared) -> Answer {
+async fn events(State(provider): Shared, Query(find): Query<Find>) -> Answer {
     let rows = sqlx::query(
         "select events.id, type, events.object, at, deliveries.due_at, tries, last_status, done_at
-         from events left join deliveries on deliveries.event = events.id order by events.rowid, deliveries.id",
+         from events left join deliveries on deliveries.event = events.id
+         where (?1 is null or events.object = ?1) order by events.rowid, deliveries.id",
     )
+    .bind(&find.object)
     .fetch_all(&provider.db)
     .await?;
     Ok(Json(json!({"events": rows.iter().map(row_json).collect::<Vec<_>>()})))

@@ -123,6 +123,17 @@ impl Desk {
         .flatten()
     }
 
+    /// The key under which what bears this reference was asked for, done or not.
+    async fn origin(&self, reference: Option<&str>) -> Option<String> {
+        if !self.provider.faults.ask_for_origin() {
+            return None;
+        }
+        let find = "select key from requests where reference = ? and door = ? and key is not null
+             order by seq limit 1";
+        let found = sqlx::query_scalar(find).bind(reference?).bind(self.wire.name());
+        found.fetch_optional(&self.provider.db).await.ok().flatten()
+    }
+
     fn authorized(&self, headers: &HeaderMap) -> bool {
         let given = headers.get("authorization").map_or(&[][..], |it| it.as_bytes());
         let same =
@@ -173,7 +184,10 @@ impl Desk {
         }
         let reference = question.reference.as_deref();
         let door = self.wire.name();
-        let about = About { operation: question.operation, reference, door, ..About::default() };
+        let origin = self.origin(reference).await;
+        let of_key = origin.as_deref();
+        let operation = question.operation;
+        let about = About { operation, reference, door, of_key, ..About::default() };
         let step = self.provider.faults.next(&about).unwrap_or_default();
         let lookup = self.provider.faults.lookup_status(reference).filter(|_| sent.method == "GET");
         let made = match lookup {
@@ -270,6 +284,7 @@ impl Desk {
             operation: request.operation,
             door: self.wire.name(),
             key,
+            of_key: None,
             reference: request.reference.as_deref(),
             token: request.token.as_deref(),
         };

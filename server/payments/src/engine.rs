@@ -25,7 +25,9 @@ use crate::{
     hub::Hub,
     opening::Maker,
     provider::Provider,
-    store::{Attempt, Goods, Named, Operation, Order, Step, Store, Stored, Transition, Work},
+    store::{
+        Attempt, Goods, Named, Operation, Order, Step, Store, StoreError, Stored, Transition, Work,
+    },
 };
 
 /// What every part of the engine shares.
@@ -110,6 +112,26 @@ impl Engine {
     /// The provider of this name.
     pub fn provider(&self, name: &str) -> Option<&Arc<dyn Provider>> {
         self.providers.iter().find(|provider| provider.name() == name)
+    }
+
+    /// Says which providers are not set up any more although operations wait for them; the
+    /// incident is over once they are set up again, or nothing waits.
+    pub async fn tell_absent(&self, now: Timestamp) -> Result<(), StoreError> {
+        let mut work = self.store.write().await?;
+        for (name, unsettled) in work.count_unsettled().await? {
+            let incident = format!("not-set-up:{name}");
+            if unsettled == 0 || self.provider(&name).is_some() {
+                work.close_alert(&incident, now).await?;
+                continue;
+            }
+            let told = format!(
+                "{name} is not set up any more. Operations with it that are not settled: \
+                 {unsettled}; nothing is sent or asked for them until it is set up again"
+            );
+            tracing::warn!(provider = name, unsettled, "{told}");
+            self.raise(work.as_mut(), &incident, "not_set_up", &told, now).await?;
+        }
+        work.commit().await
     }
 
     /// What the operation's provider promises for its kind.
@@ -282,6 +304,8 @@ impl Engine {
         now: Timestamp,
     ) -> Result<(), Error> {
         let facts = &decision.facts;
+        let ids = |it: &Operation| (it.provider_operation_id.is_some(), it.effect_id.is_some());
+        let before = ids(&loaded.operation);
         if let Some(id) = &facts.provider_id {
             self.keep_provider_id(work, loaded, id, evidence, now).await?;
         }
@@ -335,6 +359,11 @@ impl Engine {
         if operation.state != State::Canceled {
             operation.canceled_why = None::<CanceledWhy>;
         }
+        let learned = ids(operation) != before;
+        let undone = operation.refunds.is_some() && decision.to.is_some_and(State::is_void);
+        if learned || undone {
+            self.wake_events(work, loaded, now).await?;
+        }
         self.keep_alarms(work, loaded, decision, evidence, now).await
     }
 
@@ -368,8 +397,23 @@ impl Engine {
             return Ok(());
         }
         operation.provider_operation_id = Some(id.to_owned());
-        // Events about this object may have come before we knew it.
-        Ok(work.wake_unmatched(&operation.provider, now).await?)
+        Ok(())
+    }
+
+    /// Judges events again that name what is known of an operation by now, or what it gives back:
+    /// they may have come before we knew it, or waited to see whether it was made by us.
+    async fn wake_events(
+        &self,
+        work: &mut dyn Work,
+        loaded: &Loaded,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let operation = &loaded.operation;
+        let paid = loaded.siblings.iter().find(|it| Some(it.id) == operation.refunds);
+        let known = paid.into_iter().chain([operation]);
+        let names = known.flat_map(|it| [it.provider_operation_id.clone(), it.effect_id.clone()]);
+        let names: Vec<String> = names.flatten().collect();
+        Ok(work.wake_unmatched(&operation.provider, &names, now).await?)
     }
 
     async fn keep_step(
@@ -460,7 +504,10 @@ impl Engine {
         };
         let by_news = matches!(
             evidence,
-            Evidence::Webhook { .. } | Evidence::Hint | Evidence::Answer { own_lease: false, .. }
+            Evidence::Webhook { .. }
+                | Evidence::Hint
+                | Evidence::Operator(_)
+                | Evidence::Answer { own_lease: false, .. }
         );
         let at_once = (asked && by_news && self.may_wake(loaded, evidence, now)) || tick_of_order;
         let operation = &mut loaded.operation;

@@ -109,18 +109,18 @@ async fn judge(
         work.update_event(id, EventState::Unmatched, None, None, now).await?;
         return Ok((Ingested::Unmatched, Outcome::default()));
     }
+    // Two providers may give their events the same id.
+    let unmatched = format!("unmatched:{}:{}", adapter.name(), event.id);
     if let Some((operation, outcome)) =
         refunds::of_event(engine, work, adapter.name(), event, now).await?
     {
-        work.close_alert(&format!("unmatched:{}", event.id), now).await?;
+        work.close_alert(&unmatched, now).await?;
         work.update_event(id, EventState::Applied, Some(operation), None, now).await?;
         return Ok((Ingested::Applied, outcome));
     }
     let Some(operation) = find(work, adapter.name(), event).await? else {
         let detail = format!("event {} of type {} is about nothing of ours", event.id, event.kind);
-        engine
-            .alert(work, &format!("unmatched:{}", event.id), "unmatched_event", &detail, now)
-            .await?;
+        engine.alert(work, &unmatched, "unmatched_event", &detail, now).await?;
         work.update_event(id, EventState::Unmatched, None, None, now).await?;
         return Ok((Ingested::Unmatched, Outcome::default()));
     };
@@ -128,7 +128,7 @@ async fn judge(
     let evidence =
         Evidence::Webhook { occurred_at: event.occurred_at, verdict: event.verdict.clone() };
     let outcome = engine.apply(work, loaded, &evidence, Lease::Keep, now).await?;
-    work.close_alert(&format!("unmatched:{}", event.id), now).await?;
+    work.close_alert(&unmatched, now).await?;
     work.update_event(id, EventState::Applied, Some(operation), None, now).await?;
     Ok((Ingested::Applied, outcome))
 }
@@ -144,13 +144,12 @@ async fn find(
         event.reference.as_deref().map(Named::Reference),
         event.key.as_deref().map(Named::Key),
         // What went back names the payment's effect, and is not about the payment.
-        event.effect_id.as_deref().filter(|_| event.made_elsewhere.is_none()).map(Named::EffectId),
+        event.effect_id.as_deref().filter(|_| !event.gives_back).map(Named::EffectId),
     ];
     for name in names.into_iter().flatten() {
         if let Some(id) = work.find_operation(provider, name).await? {
             // What went back may bear its payment's reference, and is not about the payment.
-            let back = event.made_elsewhere.is_some();
-            let payment = back
+            let payment = event.gives_back
                 && work
                     .operation(id)
                     .await?
@@ -172,9 +171,14 @@ async fn park(
     now: Timestamp,
 ) -> Result<(), Error> {
     let detail = format!("event {} could not be judged", event.event_id);
-    engine.alert(work, &format!("parked:{}", event.event_id), "parked_event", &detail, now).await?;
+    engine.alert(work, &parked(event), "parked_event", &detail, now).await?;
     let wait = Duration::from_secs(1 << event.tries.min(8));
     Ok(work.update_event(id, EventState::Parked, None, Some(now.after(wait)), now).await?)
+}
+
+/// The name of the incident that an event could not be judged.
+fn parked(event: &StoredEvent) -> String {
+    format!("parked:{}:{}", event.provider, event.event_id)
 }
 
 /// Judges events that wait: parked ones, and unmatched ones after a provider's id was stored.
@@ -195,7 +199,7 @@ pub async fn retry_parked(engine: &Engine) -> Result<(), Error> {
         };
         match judged {
             Ok((_, outcome)) => {
-                work.close_alert(&format!("parked:{}", stored.event_id), now).await?;
+                work.close_alert(&parked(&stored), now).await?;
                 work.commit().await?;
                 engine.announce(&outcome);
             }

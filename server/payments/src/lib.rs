@@ -4,12 +4,14 @@
 //! talks to providers, `inbox` takes their news, `engine` stores what `domain` decides, `store`
 //! holds the SQL. Nothing here knows HTTP routes or pages.
 
+mod asks;
 mod clock;
 mod crash;
 mod engine;
 mod gate;
 mod hub;
 mod inbox;
+mod mails;
 mod opening;
 mod partners;
 pub mod provider;
@@ -25,16 +27,25 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc};
 use domain::{
     catalogue::Sku,
     id::{CheckoutId, CustomerId, OperationId},
+    mail::Recipient,
     money::{Currency, Money},
     operation::{Kind, ReviewReason, State},
     order::OrderState,
+    refund_request::{AskedWhy, DeclinedWhy, RequestState},
     schedule::{Timestamp, Timing},
     view::{CartView, CheckoutView, OrderSummary},
 };
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
 
+pub use crate::{
+    asks::AskOutcome,
+    inbox::Ingested,
+    mails::{Letter, MailEnd},
+    refunds::{RefundOutcome, RefundRequest},
+};
 use crate::{
     engine::Engine,
     provider::{Access, EncodeError, InBrowser, Provider, WebhookError},
@@ -43,10 +54,6 @@ use crate::{
         sqlite::{OpenError, SqliteStore},
     },
     worker::Worker,
-};
-pub use crate::{
-    inbox::Ingested,
-    refunds::{RefundOutcome, RefundRequest},
 };
 
 /// The name of a place where a test may kill the shop.
@@ -184,6 +191,10 @@ pub struct PayRequest {
     pub attempt: u32,
     /// The chosen card, as the provider's token.
     pub payment_token: String,
+    /// Where the shopper wants to be written to. Only the post that makes the order is asked.
+    pub mail_to: Option<Recipient>,
+    /// In which language.
+    pub language: String,
 }
 
 /// What pressing Pay came to.
@@ -201,11 +212,36 @@ pub enum PayOutcome {
     NotYours,
 }
 
+/// One request on the wire, as the shop has it on record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RequestView {
+    /// What it was for.
+    pub kind: String,
+    /// The operation's number among its kind.
+    pub operation_attempt: u32,
+    /// The step that was sent; `None` for a question.
+    pub step: Option<String>,
+    /// It was sent before, with the same key and bytes.
+    pub replay: bool,
+    /// When it was sent.
+    pub sent_at: Timestamp,
+    /// When its end was recorded, if it was.
+    pub ended_at: Option<Timestamp>,
+    /// How it ended on the wire.
+    pub transport: String,
+    /// With which status, where there was an answer.
+    pub http_status: Option<i64>,
+    /// What was made of it.
+    pub verdict: Option<String>,
+}
+
 /// A committed change of an order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransitionView {
     /// Its place in the order's history.
     pub sequence: i64,
+    /// What the operation is for.
+    pub kind: String,
     /// The operation's number among its kind.
     pub operation_attempt: u32,
     /// From where; `None` at the beginning.
@@ -229,8 +265,25 @@ pub struct OrderRecord {
     pub amount: Money,
     /// What may still be given back.
     pub refundable: Money,
+    /// The newest request for a refund that its shopper made.
+    pub refund_request: Option<RefundRequestRecord>,
     /// Its operations, oldest first.
     pub operations: Vec<OperationRecord>,
+}
+
+/// A shopper's request for a refund, for whoever answers it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RefundRequestRecord {
+    /// Its number among the order's requests.
+    pub number: u32,
+    /// Where it stands.
+    pub state: RequestState,
+    /// When it was made.
+    pub asked_at: Timestamp,
+    /// Why, if the shopper said so.
+    pub asked_why: Option<AskedWhy>,
+    /// Why a person said no.
+    pub declined_why: Option<DeclinedWhy>,
 }
 
 /// One operation of an order.
@@ -298,6 +351,7 @@ impl Payments {
         let mut work = store.write().await?;
         let now = clock::not_before(work.newest_time().await?);
         let ended = work.end_leases(now).await?;
+        work.end_mail_tries(now).await?;
         work.commit().await?;
         if ended > 0 {
             tracing::info!(ended, "took over {ended} operations of a process that is gone");
@@ -311,6 +365,7 @@ impl Payments {
             owner: clock::fresh_id().to_string(),
             public_url: settings.public_url,
         });
+        engine.tell_absent(now).await?;
         let stop = CancellationToken::new();
         let worker = Worker::new(Arc::clone(&engine), stop.clone());
         let tasks = TaskTracker::new();
@@ -429,6 +484,61 @@ impl Payments {
         task.await.unwrap_or(Err(Error::Busy))
     }
 
+    /// The owner asks for a refund; nothing moves, a person is told. `number` is the one that the
+    /// form carried.
+    ///
+    /// # Errors
+    /// No such order of this customer.
+    pub async fn ask_refund(
+        &self,
+        id: CheckoutId,
+        customer: CustomerId,
+        number: u32,
+        why: Option<AskedWhy>,
+    ) -> Result<AskOutcome, Error> {
+        let engine = Arc::clone(&self.inner.engine);
+        let asked = async move { asks::ask(&engine, id, customer, number, why).await };
+        self.inner.tasks.spawn(asked).await.unwrap_or(Err(Error::Busy))
+    }
+
+    /// A person says no to a shopper's request. True if the same was said before.
+    ///
+    /// # Errors
+    /// No such order, or no open request.
+    pub async fn decline_refund(
+        &self,
+        reference: &str,
+        why: DeclinedWhy,
+        who: &str,
+    ) -> Result<bool, Error> {
+        asks::decline(self.engine(), reference, why, who).await
+    }
+
+    /// Mails whose time has come. Whoever carries them takes each, and tells how that ended.
+    ///
+    /// # Errors
+    /// The database did not answer.
+    pub async fn due_mails(&self) -> Result<Vec<Uuid>, Error> {
+        mails::due(self.engine()).await
+    }
+
+    /// Commits a try to hand a mail over; `None` if it is not to be handed over any more.
+    ///
+    /// # Errors
+    /// The database did not take it; nothing may be handed over then.
+    pub async fn take_mail(&self, id: Uuid) -> Result<Option<Letter>, Error> {
+        mails::take(self.engine(), id).await
+    }
+
+    /// Records how a try ended. If the database does not take it, the try counts as one whose end
+    /// nobody knows.
+    ///
+    /// # Errors
+    /// The database did not answer.
+    pub async fn mail_ended(&self, id: Uuid, end: MailEnd) -> Result<(), Error> {
+        mails::ended(self.engine(), id, end).await
+    }
+
     /// What is on record about an order, for the shop's own people.
     ///
     /// # Errors
@@ -465,6 +575,14 @@ impl Payments {
         after_sequence: i64,
     ) -> Result<Vec<TransitionView>, Error> {
         read::history(self.engine(), id, after_sequence).await
+    }
+
+    /// Every request on the wire for a checkout, oldest first.
+    ///
+    /// # Errors
+    /// The database did not answer.
+    pub async fn requests(&self, id: CheckoutId) -> Result<Vec<RequestView>, Error> {
+        read::requests(self.engine(), id).await
     }
 
     /// Takes a provider's event. After `Ok` it is stored for good.

@@ -220,6 +220,8 @@ pub struct Event {
     pub effect_id: Option<String>,
     /// A refund or a dispute, as an operation of its own would record it if none of ours made it.
     pub made_elsewhere: Option<Listed>,
+    /// It is about money that went back, even where that cannot be read: never about the payment.
+    pub gives_back: bool,
     /// What it says.
     pub verdict: Verdict,
     /// Whether it comes from the provider's live mode.

@@ -2,6 +2,7 @@
 
 use domain::{
     id::{CheckoutId, CustomerId},
+    mail::Recipient,
     money::Money,
     operation::{Kind, State},
     order::OrderState,
@@ -11,7 +12,8 @@ use domain::{
 };
 
 use crate::{
-    Error, OperationRecord, OrderRecord, TransitionView, clock,
+    Error, OperationRecord, OrderRecord, RefundRequestRecord, RequestView, TransitionView, asks,
+    clock,
     engine::{Engine, goods_available, unsettled, waits},
     refunds, shop,
     store::{Cart, Operation, Order, OrderLine, Work},
@@ -46,8 +48,8 @@ fn lines_of(lines: &[OrderLine], total: Money) -> Result<Vec<LineView>, Error> {
 }
 
 /// What a shopper is shown for a payment.
-fn face(operation: &Operation, order: &Order, canceling: bool) -> Face {
-    let unwanted = order.state != OrderState::AwaitingPayment;
+pub fn face(operation: &Operation, order: OrderState, canceling: bool) -> Face {
+    let unwanted = order != OrderState::AwaitingPayment;
     let now = clock::now();
     let expired =
         operation.action_expires_at.is_some_and(|at| now >= at) || now >= operation.deadline_at;
@@ -75,7 +77,7 @@ fn newest(operations: &[Operation]) -> Option<&Operation> {
 }
 
 /// The payment a page speaks of: one that took money before any that did not.
-fn shown(operations: &[Operation]) -> Option<&Operation> {
+pub fn shown(operations: &[Operation]) -> Option<&Operation> {
     let taken =
         operations.iter().find(|it| it.kind == Kind::PAYMENT && it.state == State::Succeeded);
     taken.or_else(|| newest(operations))
@@ -91,26 +93,37 @@ pub async fn checkout(
     let Some(order) = work.order_of_checkout(id).await? else { return Ok(None) };
     let operations = work.operations_of(order.id).await?;
     let Some(payment) = shown(&operations) else { return Ok(None) };
+    let owner = viewer == Some(order.customer);
+    Ok(Some(view(engine, work.as_mut(), &order, &operations, payment, owner).await?))
+}
+
+/// An order as one of its payments has it; with what only its owner may see, or without.
+pub async fn view(
+    engine: &Engine,
+    work: &mut dyn Work,
+    order: &Order,
+    operations: &[Operation],
+    payment: &Operation,
+    owner: bool,
+) -> Result<CheckoutView, Error> {
     let canceling = work.steps(payment.id).await?.iter().any(|step| step.cancels);
-    let owner = if viewer == Some(order.customer) {
-        Some(owner_view(work.as_mut(), &order, &operations).await?)
-    } else {
-        None
-    };
+    let payment = payment_view(engine, payment, order, canceling)?;
+    let owner =
+        if owner { Some(owner_view(work, order, operations, &payment).await?) } else { None };
     let refund_due = order.state == OrderState::RefundDue;
     // A dispute may be open for months; nobody waits at a page for it.
     let open = operations.iter().filter(|it| it.kind != Kind::EXTERNAL).any(unsettled);
-    let settled = !waits(&order) && !refund_due && !open;
-    Ok(Some(CheckoutView {
-        checkout_id: id,
+    let settled = !waits(order) && !refund_due && !open;
+    Ok(CheckoutView {
+        checkout_id: order.checkout_id,
         reference: order.reference.clone(),
         order_state: order.state,
         sequence: order.sequence,
-        payment: payment_view(engine, payment, &order, canceling)?,
+        payment,
         settled,
         now: clock::now(),
         owner,
-    }))
+    })
 }
 
 fn payment_view(
@@ -121,7 +134,7 @@ fn payment_view(
 ) -> Result<PaymentView, Error> {
     // A provider that is no longer set up promises nothing.
     let promised = engine.capability(payment).is_ok_and(|it| it.decline_takes_no_money);
-    let face = face(payment, order, canceling);
+    let face = face(payment, order.state, canceling);
     let asks = unsettled(payment);
     let unknown_since =
         payment.unknown_since.or((face == Face::InReview).then_some(payment.entered_at));
@@ -161,6 +174,7 @@ async fn owner_view(
     work: &mut dyn Work,
     order: &Order,
     operations: &[Operation],
+    payment: &PaymentView,
 ) -> Result<OwnerView, Error> {
     let mut payments = operations.iter().filter(|it| it.kind == Kind::PAYMENT);
     let may_pay = order.state == OrderState::AwaitingPayment
@@ -168,6 +182,8 @@ async fn owner_view(
         && goods_available(work, order).await?;
     let last = newest(operations).map_or(0, |payment| payment.attempt);
     let of = |kind: Kind| operations.iter().rfind(|it| it.kind == kind);
+    let waits_for_news = matches!(payment.face, Face::Checking | Face::InReview);
+    let asked = work.newest_ask(order.id).await?;
     Ok(OwnerView {
         lines: lines_of(&order.lines, order.amount)?,
         total: order.amount,
@@ -177,17 +193,26 @@ async fn owner_view(
         refunds: operations
             .iter()
             .filter(|it| [Kind::REFUND, Kind::EXTERNAL].contains(&it.kind))
-            .map(|it| RefundView {
-                state: it.state,
-                amount: it.amount,
-                outside: it.kind == Kind::EXTERNAL,
-                since: it.entered_at,
-            })
+            .map(refund_view)
             .collect(),
         parcel: of(Kind::SHIPMENT).map(|it| it.state),
         invoice: of(Kind::INVOICE).map(|it| (it.state, it.reference.clone())),
         pay_attempt: may_pay.then_some(last + 1),
+        mail_promised: waits_for_news && order.mail_to.is_some(),
+        mail_to: order.mail_to.as_ref().map(Recipient::masked),
+        refund_request: asked.as_ref().map(asks::view),
+        ask_refund: asks::next(order, operations, asked.as_ref(), clock::now()),
     })
+}
+
+/// Money that goes back, by us or without us.
+pub fn refund_view(operation: &Operation) -> RefundView {
+    RefundView {
+        state: operation.state,
+        amount: operation.amount,
+        outside: operation.kind == Kind::EXTERNAL,
+        since: operation.entered_at,
+    }
 }
 
 /// A customer's orders, newest first.
@@ -202,7 +227,7 @@ pub async fn orders(engine: &Engine, customer: CustomerId) -> Result<Vec<OrderSu
             checkout_id: order.checkout_id,
             reference: order.reference.clone(),
             order_state: order.state,
-            face: face(payment, &order, canceling),
+            face: face(payment, order.state, canceling),
             provider: payment.provider.clone(),
             total: order.amount,
             count: order.lines.iter().map(|line| line.quantity).sum(),
@@ -221,10 +246,13 @@ pub async fn history(
     let mut work = engine.store.read().await?;
     let Some(order) = work.order_of_checkout(id).await? else { return Ok(Vec::new()) };
     let rows = work.transitions(order.id, after).await?;
+    let operations = work.operations_of(order.id).await?;
+    let kind = |id| operations.iter().find(|it| it.id == id).map(|it| it.kind.as_str().to_owned());
     Ok(rows
         .into_iter()
         .map(|(operation_attempt, row)| TransitionView {
             sequence: row.order_sequence,
+            kind: kind(row.operation_id).unwrap_or_default(),
             operation_attempt,
             from: row.from,
             to: row.to,
@@ -235,6 +263,29 @@ pub async fn history(
         .collect())
 }
 
+/// Every request on the wire for an order, oldest first.
+pub async fn requests(engine: &Engine, id: CheckoutId) -> Result<Vec<RequestView>, Error> {
+    let mut work = engine.store.read().await?;
+    let Some(order) = work.order_of_checkout(id).await? else { return Ok(Vec::new()) };
+    let mut all = Vec::new();
+    for operation in work.operations_of(order.id).await? {
+        let sent = work.sent(operation.id).await?.into_iter();
+        all.extend(sent.map(|it| RequestView {
+            kind: operation.kind.as_str().to_owned(),
+            operation_attempt: operation.attempt,
+            step: it.step,
+            replay: it.replay,
+            sent_at: it.sent_at,
+            ended_at: it.ended_at,
+            transport: it.transport_state,
+            http_status: it.http_status,
+            verdict: it.verdict,
+        }));
+    }
+    all.sort_by_key(|it| it.sent_at);
+    Ok(all)
+}
+
 /// What is on record about an order.
 pub async fn record(engine: &Engine, reference: &str) -> Result<Option<OrderRecord>, Error> {
     let mut work = engine.store.read().await?;
@@ -243,10 +294,18 @@ pub async fn record(engine: &Engine, reference: &str) -> Result<Option<OrderReco
     let left = operations.iter().filter_map(|it| refunds::left(it, &operations));
     let refundable = left.filter(|left| left.currency == order.amount.currency);
     let refundable = refundable.map(|left| left.minor).sum();
+    let asked = work.newest_ask(order.id).await?;
     Ok(Some(OrderRecord {
         state: order.state,
         amount: order.amount,
         refundable: Money::new(refundable, order.amount.currency),
+        refund_request: asked.map(|it| RefundRequestRecord {
+            number: it.number,
+            state: it.state,
+            asked_at: it.created_at,
+            asked_why: it.asked_why,
+            declined_why: it.declined_why,
+        }),
         operations: operations
             .into_iter()
             .map(|it| OperationRecord {

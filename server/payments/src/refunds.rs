@@ -14,7 +14,7 @@ use domain::{
 use uuid::Uuid;
 
 use crate::{
-    Error, clock,
+    Error, asks, clock,
     engine::{Engine, Lease, Outcome, order_transition},
     opening,
     provider::{Event, Listed, ListedKind},
@@ -56,13 +56,20 @@ pub struct RefundOutcome {
 pub fn left(payment: &Operation, operations: &[Operation]) -> Option<Money> {
     let paid = payment.kind == Kind::PAYMENT && payment.state == State::Succeeded;
     let taken = payment.effect.filter(|_| paid)?;
-    let gone = operations
+    let rest = taken.minor.saturating_sub(gone(payment, operations));
+    Some(Money::new(rest.max(0), taken.currency))
+}
+
+/// How much of a payment has gone back, or may have. What a provider tells may be of any size, and
+/// in another currency: that cannot be compared, so all of it counts as gone.
+pub fn gone(payment: &Operation, operations: &[Operation]) -> i64 {
+    let taken = payment.effect.unwrap_or(payment.amount);
+    operations
         .iter()
         .filter(|it| it.refunds == Some(payment.id))
         .filter(|it| !it.state.is_void() && it.state != State::Reversed)
-        .filter(|it| it.amount.currency == taken.currency)
-        .try_fold(0_i64, |sum, it| sum.checked_add(it.amount.minor))?;
-    Some(Money::new(taken.minor.checked_sub(gone)?.max(0), taken.currency))
+        .map(|it| if it.amount.currency == taken.currency { it.amount } else { taken })
+        .fold(0, |sum, amount| sum.saturating_add(amount.minor))
 }
 
 /// Opens a refund, or tells of the one that this wish opened before.
@@ -102,6 +109,7 @@ pub async fn request(engine: &Engine, wish: &RefundRequest) -> Result<RefundOutc
     let prefix = format!("refund:{id}:r{}", operation.attempt);
     engine.open(work.as_mut(), &operation, &order, Some(payment), &prefix).await?;
     let order = noted(work.as_mut(), &operation, order, "refund_asked", "operator", now).await?;
+    asks::answer(work.as_mut(), order.id, now).await?;
     let subject = operation.id.to_string();
     work.insert_audit(&wish.who, "refund", &subject, &wish.reason, now).await?;
     work.commit().await?;
@@ -121,7 +129,9 @@ fn opened(
     request_hash: String,
     now: Timestamp,
 ) -> Result<Operation, Error> {
-    let provider = engine.provider(&payment.provider).ok_or(Error::UnknownProvider)?;
+    let provider = engine.provider(&payment.provider).ok_or_else(|| {
+        Error::Invalid(format!("{} is not set up any more: nothing goes back", payment.provider))
+    })?;
     let capability = provider.capability(&kind).ok_or_else(|| {
         Error::Invalid(format!("{} gives nothing back by itself", payment.provider))
     })?;
@@ -209,6 +219,10 @@ pub async fn record_external(
     occurred_at: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<Option<(OperationId, Outcome)>, Error> {
+    if listed.amount.minor <= 0 {
+        // Nothing went back by that, whatever it is: a person is told that it is about nothing.
+        return Ok(None);
+    }
     let known = made_by_us(work, provider, listed).await?;
     let id = match known {
         Some(id) => {
@@ -273,6 +287,7 @@ async fn open_external(
     let moved = Operation { version: version + 1, ..operation };
     work.update_operation(&moved, version).await?;
     noted(work, &moved, order.clone(), "made_elsewhere", "provider", now).await?;
+    asks::answer(work, order.id, now).await?;
     let detail = format!(
         "{} of order {} is told to go back at {provider} without us",
         amount, order.reference

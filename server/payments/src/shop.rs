@@ -139,6 +139,8 @@ pub async fn pay(engine: &Engine, request: &PayRequest) -> Result<PayOutcome, Er
         amount: total,
         goods: Goods::Reserved,
         sequence: 1,
+        mail_to: request.mail_to.clone(),
+        language: request.language.clone(),
         created_at: now,
         lines,
     };

@@ -10,11 +10,14 @@ use async_trait::async_trait;
 use domain::{
     catalogue::Sku,
     id::{AttemptId, CartId, CheckoutId, CustomerId, OperationId, OrderId},
+    mail::{Fact, Recipient},
     money::{Currency, Money},
     operation::{Anomaly, CanceledWhy, Kind, ReviewReason, State},
     order::OrderState,
+    refund_request::{AskedWhy, DeclinedWhy, RequestState},
     schedule::Timestamp,
 };
+use uuid::Uuid;
 
 /// Why the store could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -105,6 +108,10 @@ pub struct Order {
     pub goods: Goods,
     /// Counts its committed changes.
     pub sequence: i64,
+    /// Where the shopper wants to be written to.
+    pub mail_to: Option<Recipient>,
+    /// In which language.
+    pub language: String,
     /// When it was placed.
     pub created_at: Timestamp,
     /// What was ordered.
@@ -204,6 +211,19 @@ pub struct AttemptEnd {
     pub cached: bool,
 }
 
+/// A request on the wire and what came of it, for whoever looks at the record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the columns are explained where they are made: migrations/sqlite")]
+pub struct Sent {
+    pub step: Option<String>,
+    pub sent_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub transport_state: String,
+    pub http_status: Option<i64>,
+    pub verdict: Option<String>,
+    pub replay: bool,
+}
+
 /// A row of the history.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the columns are explained where they are made: migrations/sqlite")]
@@ -244,6 +264,58 @@ pub enum EventState {
 }
 
 domain::words!(EventState { Applied => "applied", Parked => "parked", Unmatched => "unmatched" });
+
+/// A mail as stored: one fact about one operation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the columns are explained where they are made: migrations/sqlite")]
+pub struct Mail {
+    pub id: Uuid,
+    pub order_id: OrderId,
+    pub operation_id: OperationId,
+    pub fact: Fact,
+    pub state: MailState,
+    pub tries: u32,
+    pub in_flight: bool,
+    pub next_action_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+}
+
+/// What became of a mail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MailState {
+    /// It is to be handed over, for the first time or again.
+    Waiting,
+    /// The mail server took it.
+    Sent,
+    /// The mail server said no for good.
+    Refused,
+    /// It was tried often enough.
+    GivenUp,
+    /// What it had to say was no longer so.
+    Overtaken,
+}
+
+domain::words!(MailState {
+    Waiting => "waiting",
+    Sent => "sent",
+    Refused => "refused",
+    GivenUp => "given_up",
+    Overtaken => "overtaken",
+});
+
+/// A shopper's request for a refund as stored.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the columns are explained where they are made: migrations/sqlite")]
+pub struct RefundAsk {
+    pub order_id: OrderId,
+    pub number: u32,
+    pub state: RequestState,
+    pub asked_why: Option<AskedWhy>,
+    pub declined_why: Option<DeclinedWhy>,
+    pub created_at: Timestamp,
+    pub closed_at: Option<Timestamp>,
+}
 
 /// By what an event or a person names an operation.
 #[derive(Clone, Copy, Debug)]
@@ -351,15 +423,19 @@ pub trait Work: Send {
         operation: &Operation,
         expected: i64,
     ) -> Result<Stored, StoreError>;
-    /// Operations whose time has come, soonest first. Times beyond `horizon` are a clock's fault.
+    /// Operations of these providers whose time has come, soonest first. Times beyond `horizon` are
+    /// a clock's fault.
     async fn due(
         &mut self,
+        providers: &[&str],
         now: Timestamp,
         horizon: Timestamp,
         limit: u32,
     ) -> Result<Vec<OperationId>, StoreError>;
-    /// When the next operation is due.
-    async fn next_due(&mut self) -> Result<Option<Timestamp>, StoreError>;
+    /// When the next operation of these providers is due.
+    async fn next_due(&mut self, providers: &[&str]) -> Result<Option<Timestamp>, StoreError>;
+    /// How many operations of each provider that was ever asked for something are not settled.
+    async fn count_unsettled(&mut self) -> Result<Vec<(String, i64)>, StoreError>;
     /// Since when the longest unknown outcome of each provider has been unknown.
     async fn oldest_unknown(&mut self) -> Result<Vec<(String, Timestamp)>, StoreError>;
     /// Ends every lease: whoever held one is gone.
@@ -382,6 +458,8 @@ pub trait Work: Send {
     async fn end_attempt(&mut self, id: AttemptId, end: &AttemptEnd) -> Result<(), StoreError>;
     /// An operation's requests, oldest first.
     async fn attempts(&mut self, operation: OperationId) -> Result<Vec<Attempt>, StoreError>;
+    /// An operation's requests and their ends, oldest first.
+    async fn sent(&mut self, operation: OperationId) -> Result<Vec<Sent>, StoreError>;
     /// The newest time anything was committed at.
     async fn newest_time(&mut self) -> Result<Timestamp, StoreError>;
 
@@ -415,8 +493,13 @@ pub trait Work: Send {
         now: Timestamp,
         limit: u32,
     ) -> Result<Vec<StoredEvent>, StoreError>;
-    /// Makes events that were about nothing known due again: a provider id was stored.
-    async fn wake_unmatched(&mut self, provider: &str, now: Timestamp) -> Result<(), StoreError>;
+    /// Makes events that were about nothing known due again, where they name one of these.
+    async fn wake_unmatched(
+        &mut self,
+        provider: &str,
+        names: &[String],
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
 
     /// When a provider's list was compared last, and up to when it was read.
     async fn last_sweep(
@@ -465,6 +548,34 @@ pub trait Work: Send {
         body: &str,
         now: Timestamp,
     ) -> Result<(), StoreError>;
+    /// A mail to be sent; false if this fact has one already.
+    async fn insert_mail(&mut self, mail: &Mail) -> Result<bool, StoreError>;
+    /// A mail.
+    async fn mail(&mut self, id: Uuid) -> Result<Option<Mail>, StoreError>;
+    /// Mails whose time has come, but none before an earlier one of its order.
+    async fn due_mails(
+        &mut self,
+        now: Timestamp,
+        horizon: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Uuid>, StoreError>;
+    /// What became of a mail.
+    async fn update_mail(&mut self, mail: &Mail) -> Result<(), StoreError>;
+    /// Makes mails due at once that a process was handing over which is gone.
+    async fn end_mail_tries(&mut self, now: Timestamp) -> Result<u64, StoreError>;
+    /// Payments unknown since before then, of orders that are written to, not told of yet.
+    async fn unknown_since(
+        &mut self,
+        before: Timestamp,
+    ) -> Result<Vec<(OrderId, OperationId)>, StoreError>;
+    /// Whether an operation's outcome was ever on record as unknown.
+    async fn was_unknown(&mut self, operation: OperationId) -> Result<bool, StoreError>;
+
+    /// The newest request for a refund of an order.
+    async fn newest_ask(&mut self, order: OrderId) -> Result<Option<RefundAsk>, StoreError>;
+    /// A new request, or what became of one.
+    async fn save_ask(&mut self, ask: &RefundAsk) -> Result<(), StoreError>;
+
     /// What a person did.
     async fn insert_audit(
         &mut self,

@@ -212,7 +212,8 @@ async fn nobodys(
         row.amount,
         row.provider_id
     );
-    alert(engine, "effect_without_operation", &row.provider_id, &detail, now).await
+    let about = format!("{}:{}", provider.name(), row.provider_id);
+    alert(engine, "effect_without_operation", &about, &detail, now).await
 }
 
 async fn alert(

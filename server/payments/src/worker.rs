@@ -121,26 +121,29 @@ impl Worker {
         let now = clock::now();
         let mut work = self.engine.store.read().await?;
         let horizon = now.after(self.engine.timing.longest_wait());
-        let due = work.due(now, horizon, BATCH).await?;
-        let next = work.next_due().await?;
+        // What belongs to a provider that is not set up any more waits, and holds up nobody.
+        let providers: Vec<&str> = self.gates.keys().map(String::as_str).collect();
+        let due = work.due(&providers, now, horizon, BATCH).await?;
+        let next = work.next_due(&providers).await?;
         drop(work);
         for id in due {
             let fresh = self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
             if fresh {
-                let worker = Arc::clone(self);
-                self.tasks.spawn(async move {
-                    let _busy = Busy { worker: &worker, id };
-                    let done = worker.step(id).await;
-                    if let Err(reason) = done {
-                        tracing::warn!(operation_id = %id, reason = &reason as &dyn std::error::Error,
-                            "a step of the worker was not recorded; it will be looked at again");
-                        tokio::time::sleep(Duration::from_millis(200)).await;
-                    }
-                });
+                self.tasks.spawn(Arc::clone(self).work_on(id));
             }
         }
         let until = next.map_or(POLL, |at| at.since(now));
         Ok(until.clamp(Duration::from_millis(20), POLL))
+    }
+
+    /// Does the next thing with an operation that was free; it is free again afterwards.
+    async fn work_on(self: Arc<Self>, id: OperationId) {
+        let _busy = Busy { worker: &self, id };
+        if let Err(reason) = self.step(id).await {
+            tracing::warn!(operation_id = %id, reason = &reason as &dyn std::error::Error,
+                "a step of the worker was not recorded; it will be looked at again");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
     }
 
     /// Does the next thing with one operation.
@@ -506,3 +509,6 @@ fn is_due(loaded: &Loaded, now: Timestamp, horizon: Timestamp) -> bool {
 fn call_time(left: Duration) -> Duration {
     left / 10 * 9
 }
+
+#[cfg(test)]
+mod tests;

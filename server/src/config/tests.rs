@@ -236,3 +236,52 @@ fn the_example_lists_every_setting_and_no_other() {
     listed.sort();
     assert_eq!(listed, known);
 }
+
+#[test]
+fn mails_become_files_unless_a_mail_server_is_set_up_completely() {
+    let of = |arguments: &[&str]| check(&flags(&[&KEY[..], arguments].concat()));
+    let usual = of(&[]).unwrap().mail;
+    assert!(matches!(usual.to, MailWay::Folder(folder) if folder.ends_with("data/mail")));
+    let from = ["--mail-from", "Yuge <orders@shop.test>"];
+    for good in [
+        "smtps://shop:secret_canary@mail.test",
+        "smtp://shop:secret_canary@mail.test:587?tls=required",
+        "smtp://localhost:1025",
+        "smtp://127.0.0.1",
+    ] {
+        let mail = of(&["--smtp-url", good, from[0], from[1]]).unwrap().mail;
+        assert!(matches!(mail.to, MailWay::Smtp(_)), "{good}");
+        assert_eq!(mail.from.email.to_string(), "orders@shop.test");
+        assert!(!format!("{mail:?}").contains("canary"), "{mail:?}");
+    }
+    for (wrong, said) in [
+        (&["--smtp-url", "smtps://mail.test"][..], "PAYONCE_MAIL_FROM is not set although"),
+        (&from[..], "PAYONCE_MAIL_FROM is set although PAYONCE_SMTP_URL is not"),
+        (
+            &["--smtp-url", "smtps://mail.test", "--mail-from", "orders"],
+            "PAYONCE_MAIL_FROM is \"orders\"",
+        ),
+        (
+            &["--smtp-url", "https://canary.test", from[0], from[1]],
+            "PAYONCE_SMTP_URL is no address",
+        ),
+        (&["--smtp-url", "canary", from[0], from[1]], "PAYONCE_SMTP_URL is no address"),
+        (
+            &["--smtp-url", "smtps://canary@mail.test", from[0], from[1]],
+            "PAYONCE_SMTP_URL has a user",
+        ),
+        (
+            &["--smtp-url", "smtp://a:canary@mail.test", from[0], from[1]],
+            "PAYONCE_SMTP_URL would send",
+        ),
+        (&["--mail-folder", "/dev/null"], "PAYONCE_MAIL_FOLDER is \"/dev/null\", a file"),
+    ] {
+        let lines = of(wrong).unwrap_err();
+        assert_eq!(lines.len(), 1, "{wrong:?}: {lines:?}");
+        assert!(lines[0].starts_with(said), "{wrong:?}: {lines:?}");
+        assert!(!lines[0].contains("canary"), "{lines:?}");
+    }
+    // With everything else that is wrong.
+    let lines = of(&["--smtp-url", "smtps://mail.test", "--addr", "3000"]).unwrap_err();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+}

@@ -58,7 +58,20 @@ pub fn database(path: &Path) -> Result<(), String> {
         return Err(format!("{name} is {path:?}, which is read-only: make it writable"));
     }
     let parent = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = parent.ancestors().find(|it| it.exists()).unwrap_or(Path::new("."));
+    writable(name, path, parent)
+}
+
+/// A folder that can be written into, or can be made.
+pub fn folder(name: &str, path: &Path) -> Result<(), String> {
+    if path.exists() && !path.is_dir() {
+        return Err(format!("{name} is {path:?}, a file: give the path of a folder"));
+    }
+    writable(name, path, path)
+}
+
+/// Whether something can be written into a folder, or the nearest one above it that is there.
+fn writable(name: &str, path: &Path, wanted: &Path) -> Result<(), String> {
+    let folder = wanted.ancestors().find(|it| it.exists()).unwrap_or(Path::new("."));
     let probe = folder.join(format!(".payonce-{}.tmp", uuid::Uuid::new_v4()));
     let written = std::fs::write(&probe, "").and_then(|()| std::fs::remove_file(&probe));
     written.map_err(|reason| {

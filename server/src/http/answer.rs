@@ -40,6 +40,7 @@ where
     V: IntoView + 'static,
 {
     let options = shop.options.clone();
+    let frame = Frame { lab: shop.lab.is_some(), ..frame };
     let document = move || {
         text::speak(visitor.lang);
         forbid_other_scripts(&frame.hosts);
@@ -153,6 +154,7 @@ fn code(problem: &Problem) -> &'static str {
         Problem::EmptyCart => "EMPTY_CART",
         Problem::OutOfStock(_) => "OUT_OF_STOCK",
         Problem::Invalid(_) => "INVALID",
+        Problem::Mail => "MAIL_ADDRESS",
         Problem::NotYours => "NOT_YOURS",
         Problem::CrossSite => "CROSS_SITE",
         Problem::TooManyRequests => "TOO_MANY_REQUESTS",

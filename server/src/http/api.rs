@@ -9,7 +9,10 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use domain::money::Currency;
+use domain::{
+    money::Currency,
+    refund_request::{DeclinedWhy, RequestState},
+};
 use payments::{Error, RefundRequest};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
@@ -79,9 +82,9 @@ fn refused(reason: &Error) -> Response {
         | Error::Store(_) => {
             tracing::error!(
                 reason = reason as &dyn std::error::Error,
-                "whether a refund was recorded is not known"
+                "whether an act of the shop's people was recorded is not known"
             );
-            let detail = "it may or may not be recorded; ask again with the same refund_request_id, which is one refund";
+            let detail = "it may or may not be recorded; send the very same again: it is one act, however often it is sent";
             problem(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", detail)
         }
     }
@@ -132,6 +135,42 @@ pub async fn refund(
     }
 }
 
+/// A no to a shopper's request for a refund.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeclineBody {
+    /// Why, as one of the codes whose words the shopper reads.
+    reason: DeclinedWhy,
+}
+
+/// `POST /api/orders/{reference}/refund-request/decline`: the order's page says so, and why.
+pub async fn decline(
+    State(shop): State<Shop>,
+    Path(order): Path<String>,
+    headers: HeaderMap,
+    body: Result<Json<DeclineBody>, JsonRejection>,
+) -> Response {
+    if let Some(refusal) = refuses(&shop, &headers) {
+        return refusal;
+    }
+    let reason = match body {
+        Ok(Json(body)) => body.reason,
+        Err(reason) => {
+            return problem(StatusCode::BAD_REQUEST, "INVALID", &reason.body_text());
+        }
+    };
+    match shop.payments.decline_refund(&order, reason, "operator").await {
+        Ok(repeated) => {
+            let body = json!({
+                "order": order, "state": RequestState::Declined.as_str(),
+                "reason": reason.as_str(), "repeated": repeated,
+            });
+            Json(body).into_response()
+        }
+        Err(reason) => refused(&reason),
+    }
+}
+
 /// `GET /api/orders/{reference}`: where the order and each of its operations stands.
 pub async fn order(
     State(shop): State<Shop>,
@@ -160,6 +199,11 @@ pub async fn order(
                 "order": reference, "state": record.state.as_str(),
                 "amount_minor": record.amount.minor, "currency": record.amount.currency.code(),
                 "refundable_minor": record.refundable.minor, "operations": operations,
+                "refund_request": record.refund_request.map(|it| json!({
+                    "number": it.number, "state": it.state.as_str(), "asked_at_ms": it.asked_at.0,
+                    "reason": it.asked_why.map(|why| why.as_str()),
+                    "declined_reason": it.declined_why.map(|why| why.as_str()),
+                })),
             });
             Json(body).into_response()
         }

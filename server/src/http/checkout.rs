@@ -6,7 +6,7 @@ use app::{
     Frame, Visitor,
     pages::status::StatusPage,
     panel,
-    text::{Lang, problem::Problem, status::Note},
+    text::{self, Lang, problem::Problem, status::Note},
 };
 use axum::{
     Extension, Json,
@@ -18,10 +18,11 @@ use axum::{
 use domain::{
     id::{CartId, CheckoutId},
     money::Currency,
+    refund_request::AskedWhy,
     view::CheckoutView,
 };
 use leptos::prelude::*;
-use payments::{Error, PayOutcome, PayRequest};
+use payments::{AskOutcome, Error, PayOutcome, PayRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -29,7 +30,9 @@ use super::{
     Shop, answer,
     form::{Form, Refusal, invalid},
     own_form,
+    pages::{self, Again},
 };
+use crate::mail;
 
 /// Where a checkout's page is.
 fn page_of(id: CheckoutId) -> String {
@@ -41,8 +44,8 @@ pub fn parse_id(text: &str) -> Option<CheckoutId> {
     text.parse::<CheckoutId>().ok().filter(|id| id.to_string() == text)
 }
 
-const FIELDS: [&str; 6] =
-    ["cart_id", "cart_version", "amount_minor", "currency", "attempt", "payment_token"];
+const FIELDS: [&str; 7] =
+    ["cart_id", "cart_version", "amount_minor", "currency", "attempt", "payment_token", "email"];
 
 /// Everything a payment form says.
 struct PayForm {
@@ -52,6 +55,8 @@ struct PayForm {
     currency: Currency,
     attempt: u32,
     payment_token: String,
+    /// What was typed as an address.
+    email: String,
 }
 
 fn read(headers: &HeaderMap, body: &Bytes) -> Result<PayForm, Refusal> {
@@ -70,6 +75,7 @@ fn read(headers: &HeaderMap, body: &Bytes) -> Result<PayForm, Refusal> {
             .map_err(|_| invalid("currency must be an ISO 4217 code"))?,
         attempt,
         payment_token: form.value("payment_token", "one of the listed cards")?,
+        email: form.text("email").unwrap_or_default().to_owned(),
     })
 }
 
@@ -99,6 +105,22 @@ pub async fn pay(
         let answer = answer::refuse(&shop, visitor, json, refusal).await;
         return ([(header::RETRY_AFTER, (wait.as_secs() + 1).to_string())], answer).into_response();
     }
+    let mail_to = match mail::address(&form.email) {
+        Ok(mail_to) => mail_to,
+        Err(mail::NoAddress) => match shop.payments.cart(customer).await {
+            Ok(Some(cart)) if cart.id == form.cart_id && !cart.lines.is_empty() => {
+                if json {
+                    let refusal = (StatusCode::BAD_REQUEST, Problem::Mail);
+                    return answer::refuse(&shop, visitor, json, refusal).await;
+                }
+                let again = Again { checkout_id, chosen: form.payment_token, typed: form.email };
+                return pages::pay_form(&shop, visitor, cart, Some(again)).await;
+            }
+            // The cart is an order already, and its address stays what it is.
+            Ok(_) => None,
+            Err(reason) => return answer::error(&shop, visitor, json, &reason, None).await,
+        },
+    };
     let request = PayRequest {
         checkout_id,
         customer,
@@ -108,6 +130,8 @@ pub async fn pay(
         currency: form.currency,
         attempt: form.attempt,
         payment_token: form.payment_token,
+        mail_to,
+        language: text::code(visitor.lang).to_owned(),
     };
     match shop.payments.pay(request).await {
         Ok(PayOutcome::NotYours) => stranger(&shop, visitor, json, checkout_id).await,
@@ -156,6 +180,7 @@ fn notice(lang: Lang, notes: &Notes) -> Option<&'static str> {
     match notes.note.as_deref() {
         Some("other-card") => Some(Note::OtherCard.words(lang)),
         Some("already-paying") => Some(Note::AlreadyPaying.words(lang)),
+        Some("no-refund") => Some(Note::NoRefund.words(lang)),
         Some(_) | None => None,
     }
 }
@@ -279,6 +304,43 @@ pub async fn cancel(
     };
     match shop.payments.cancel_order(checkout_id, customer).await {
         Ok(()) => answer::see_other(&page_of(checkout_id)),
+        Err(reason) => answer::error(&shop, visitor, false, &reason, None).await,
+    }
+}
+
+/// Which request a form for a refund makes, and why.
+fn read_ask(headers: &HeaderMap, body: &Bytes) -> Result<(u32, Option<AskedWhy>), Refusal> {
+    let form = Form::read(headers, body, &["number", "reason"])?;
+    let number = form.value::<u32>("number", "a whole number from 1")?;
+    let why = match form.text("reason").unwrap_or_default() {
+        "" => None,
+        word => Some(word.parse().map_err(|_| invalid("reason must be one of the list, or none"))?),
+    };
+    Ok((number, why))
+}
+
+/// The owner asks for a refund: a person is told, and nothing moves.
+pub async fn ask_refund(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let (number, why) = match read_ask(&headers, &body) {
+        Ok(read) => read,
+        Err((status, problem)) => {
+            return answer::problem(&shop, visitor, status, problem, None).await;
+        }
+    };
+    let (Some(checkout_id), Some(customer)) = (parse_id(&id), visitor.customer) else {
+        return answer::problem(&shop, visitor, StatusCode::NOT_FOUND, Problem::NotFound, None)
+            .await;
+    };
+    let page = page_of(checkout_id);
+    match shop.payments.ask_refund(checkout_id, customer, number, why).await {
+        Ok(AskOutcome::Asked | AskOutcome::Stored) => answer::see_other(&page),
+        Ok(AskOutcome::NotPossible) => answer::see_other(&format!("{page}?note=no-refund")),
         Err(reason) => answer::error(&shop, visitor, false, &reason, None).await,
     }
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use app::text::problem::Problem;
 use axum::{
-    body::Body,
+    body::{Body, to_bytes},
     extract::{Request, State},
     http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use tower::ServiceExt;
 use tower_http::compression::Compression;
@@ -59,9 +59,22 @@ pub async fn set(State(shop): State<Shop>, request: Request, next: Next) -> Resp
 async fn compressed(request: Request, next: Next) -> Response {
     let pages = |_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions| is_page(headers);
     let Ok(answer) = Compression::new(next).compress_when(pages).oneshot(request).await;
-    answer.map(Body::new)
+    let (head, body) = answer.into_parts();
+    let body = Body::new(body);
+    if !is_page(&head.headers) {
+        return Response::from_parts(head, body);
+    }
+    // It is in memory anyway: so it is sent whole and with its length, not piece by piece.
+    match to_bytes(body, usize::MAX).await {
+        Ok(whole) => Response::from_parts(head, Body::from(whole)),
+        Err(reason) => {
+            tracing::error!(%reason, "a page could not be compressed");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
 }
 
+/// Whether it is a page that a person reads.
 fn is_page(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE);
     kind.is_some_and(|it| it.as_bytes().starts_with(b"text/html"))

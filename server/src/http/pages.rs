@@ -2,6 +2,7 @@
 
 use app::{
     Frame, Visitor,
+    components::pay_form::MailField,
     pages::{
         cart::CartPage, catalogue::Catalogue, checkout::CheckoutPage, orders::OrdersPage,
         product::ProductPage,
@@ -14,7 +15,7 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
-use domain::{catalogue::Product, id::CheckoutId};
+use domain::{catalogue::Product, id::CheckoutId, view::CartView};
 use leptos::prelude::*;
 
 use super::{Shop, answer, own_form};
@@ -104,18 +105,7 @@ pub async fn checkout(
         None => Ok(None),
     };
     match cart {
-        Ok(Some(cart)) if !cart.lines.is_empty() => {
-            let checkout_id = CheckoutId(uuid::Uuid::new_v4());
-            let tokens = shop.tokens.to_vec();
-            let (element, hosts) = own_form(&shop, cart.total).unzip();
-            let hosts = hosts.unwrap_or_default();
-            let frame =
-                Frame { wide: true, islands: true, hosts, ..frame(titles::checkout(lang), false) };
-            answer::page(&shop, visitor, StatusCode::OK, frame, move || {
-                view! { <CheckoutPage cart=cart.clone() checkout_id=checkout_id tokens=tokens.clone() element=element.clone() /> }
-            })
-            .await
-        }
+        Ok(Some(cart)) if !cart.lines.is_empty() => pay_form(&shop, visitor, cart, None).await,
         Ok(_) => {
             answer::page(
                 &shop,
@@ -128,6 +118,49 @@ pub async fn checkout(
         }
         Err(reason) => answer::error(&shop, visitor, false, &reason, None).await,
     }
+}
+
+/// A payment form that comes back because nobody can be written to at its address.
+pub struct Again {
+    /// The id it carried; it goes on to be this checkout's.
+    pub checkout_id: CheckoutId,
+    /// What was chosen.
+    pub chosen: String,
+    /// What was typed as an address.
+    pub typed: String,
+}
+
+/// The payment form of a cart: a new one, or one that comes back with all that was in it.
+pub async fn pay_form(
+    shop: &Shop,
+    visitor: Visitor,
+    cart: CartView,
+    again: Option<Again>,
+) -> Response {
+    let status = if again.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    let (checkout_id, chosen, typed) = match again {
+        Some(it) => (it.checkout_id, Some(it.chosen), Some(it.typed)),
+        None => (CheckoutId(uuid::Uuid::new_v4()), None, None),
+    };
+    let tokens = shop.tokens.to_vec();
+    let (element, hosts) = own_form(shop, cart.total).unzip();
+    let hosts = hosts.unwrap_or_default();
+    let frame =
+        Frame { wide: true, islands: true, hosts, ..frame(titles::checkout(visitor.lang), false) };
+    answer::page(shop, visitor, status, frame, move || {
+        let mail = MailField { unusable: typed.clone() };
+        view! {
+            <CheckoutPage
+                cart=cart.clone()
+                checkout_id=checkout_id
+                tokens=tokens.clone()
+                element=element.clone()
+                mail=mail
+                chosen=chosen.clone()
+            />
+        }
+    })
+    .await
 }
 
 /// The visitor's orders.

@@ -33,7 +33,7 @@ async fn every_page_has_a_policy_with_a_nonce_of_its_own() {
         assert!(!policy.contains("unsafe-inline") && !policy.contains("'unsafe-eval'"), "{policy}");
         let nonce = nonce(policy).to_owned();
         let scripts: Vec<&str> = answer.body.split("<script").skip(1).collect();
-        assert!(!scripts.is_empty(), "{path} has islands");
+        assert!(!scripts.is_empty(), "{path} has scripts");
         for script in scripts {
             let tag = script.split('>').next().unwrap();
             assert!(tag.contains(&format!("nonce=\"{nonce}\"")), "{path}: <script{tag}>");
@@ -159,7 +159,9 @@ async fn pages_are_compressed_on_their_way_and_streams_are_not() {
             let answer = get(path, encoding).await.unwrap();
             assert_eq!(answer.headers()["content-encoding"], encoding, "{path}");
             assert_eq!(answer.headers()["vary"], "accept-encoding", "{path}");
+            let length = answer.content_length();
             let sent = answer.bytes().await.unwrap().len();
+            assert_eq!(length, u64::try_from(sent).ok(), "{path} is sent whole");
             assert!(sent * 2 < plain.body.len(), "{path}: {sent} of {}", plain.body.len());
         }
     }

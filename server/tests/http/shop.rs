@@ -68,11 +68,13 @@ impl TestShop {
         let root = folder.path().join("site");
         std::fs::create_dir_all(root.join("pkg")).unwrap();
         let root = root.display().to_string();
+        let mail = folder.path().join("mail").display().to_string();
         // Nobody listens at the provider's address.
         let usual = [
             ("--addr", "127.0.0.1:0"),
             ("--database", &database),
             ("--site-root", &root),
+            ("--mail-folder", &mail),
             ("--examplepay-url", "http://127.0.0.1:9"),
             ("--examplepay-api-key", "sk_canary"),
             ("--examplepay-webhook-secret", "whsec_canary"),

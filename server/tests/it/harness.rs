@@ -27,15 +27,11 @@ pub struct Process {
 }
 
 impl Process {
-    fn start(program: &PathBuf, environment: &[(String, String)]) -> Self {
+    fn start(program: &PathBuf, environment: &[(String, String)], log: Stdio) -> Self {
         let mut child = Command::new(program)
             .envs(environment.iter().cloned())
             .stdout(Stdio::piped())
-            .stderr(if std::env::var_os("SHOW_LOGS").is_some() {
-                Stdio::inherit()
-            } else {
-                Stdio::null()
-            })
+            .stderr(if std::env::var_os("SHOW_LOGS").is_some() { Stdio::inherit() } else { log })
             .spawn()
             .unwrap_or_else(|reason| {
                 panic!(
@@ -108,11 +104,13 @@ pub struct Options {
     pub provider: Vec<(&'static str, String)>,
     /// Whether there are an invoicing and a shipping partner.
     pub partners: bool,
+    /// Whether there is a fault lab.
+    pub lab: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { scale: "0.02", shop: Vec::new(), provider: Vec::new(), partners: false }
+        Self { scale: "0.02", shop: Vec::new(), provider: Vec::new(), partners: false, lab: false }
     }
 }
 
@@ -202,7 +200,7 @@ impl World {
         ];
         environment.extend(options.provider.clone());
         let environment: Vec<_> = environment.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
-        let provider = Process::start(&binary("examplepay"), &environment);
+        let provider = Process::start(&binary("examplepay"), &environment, Stdio::null());
         let mut doors = Doors::default();
         while doors.own.is_empty() {
             let line = provider.lines.recv_timeout(BOUND).expect("the provider says where it is");
@@ -265,6 +263,7 @@ impl World {
                 folder.path().join("clock").display().to_string(),
             ),
             ("PAYONCE_PAY_RATE_PER_MINUTE".to_owned(), "6000".to_owned()),
+            ("PAYONCE_MAIL_FOLDER".to_owned(), folder.path().join("mail").display().to_string()),
         ];
         if !doors.paypal.is_empty() {
             let root = concat!(env!("CARGO_MANIFEST_DIR"), "/examplepay/certs/ca.pem");
@@ -283,9 +282,17 @@ impl World {
                 ("PAYONCE_PARTNERS_API_KEY".to_owned(), "key_partners".to_owned()),
             ]);
         }
+        if options.lab {
+            environment.push(("PAYONCE_LAB_CONTROL_URL".to_owned(), doors.control.clone()));
+        }
         environment.extend(options.shop.iter().map(|(k, v)| ((*k).to_owned(), v.clone())));
         environment.extend(crash_at.map(|at| ("PAYONCE_CRASH_AT".to_owned(), at.to_owned())));
-        let shop = Process::start(&binary("payonce"), &environment);
+        let log = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(folder.path().join("shop.log"))
+            .unwrap();
+        let shop = Process::start(&binary("payonce"), &environment, log.into());
         shop.address("Payonce is ready at");
         shop
     }
@@ -298,13 +305,56 @@ impl World {
 
     /// Kills the shop, changes a setting, and starts it again.
     pub fn restart_with(&mut self, name: &'static str, value: &str) {
-        self.options.shop.push((name, value.to_owned()));
+        self.restart_with_all(&[(name, value)]);
+    }
+
+    /// The same with several settings at once.
+    pub fn restart_with_all(&mut self, settings: &[(&'static str, &str)]) {
+        let settings = settings.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        self.options.shop.extend(settings);
         self.restart(None);
+    }
+
+    /// The address of the provider's PayPal door.
+    pub fn paypal_door(&self) -> &str {
+        &self.doors.paypal
+    }
+
+    /// The file of the shop's database.
+    pub fn database_file(&self) -> PathBuf {
+        self.folder.path().join("shop.db")
+    }
+
+    /// The address of the partners' door.
+    pub fn partners_door(&self) -> &str {
+        &self.doors.partners
     }
 
     /// Sets the shop's clock this many seconds off, at once.
     pub fn set_clock(&self, seconds: i64) {
         std::fs::write(self.folder.path().join("clock"), (seconds * 1000).to_string()).unwrap();
+    }
+
+    /// Everything that the shop's processes of this world logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("shop.log")).unwrap()
+    }
+
+    /// The mails that became files: their names and texts, by name.
+    pub fn mails(&self) -> Vec<(String, String)> {
+        let Ok(folder) = std::fs::read_dir(self.folder.path().join("mail")) else {
+            return Vec::new();
+        };
+        let paths = folder.map(|it| it.unwrap().path());
+        let mails = paths.filter(|it| it.extension().is_some_and(|it| it == "eml"));
+        let mut mails: Vec<_> = mails
+            .map(|it| {
+                let name = it.file_name().unwrap().to_string_lossy().into_owned();
+                (name, std::fs::read_to_string(it).unwrap())
+            })
+            .collect();
+        mails.sort();
+        mails
     }
 
     async fn open_database(&self) -> SqlitePool {
@@ -372,8 +422,12 @@ impl World {
 
     /// The payment form of the next attempt on a status page; `None` where there is none.
     pub async fn next_form(&self, checkout: &str) -> Option<Form> {
-        let (status, _, html) =
-            self.send(self.request(reqwest::Method::GET, &format!("/checkout/{checkout}"))).await;
+        self.form_on(&format!("/checkout/{checkout}")).await
+    }
+
+    /// The payment form on a page; `None` where there is none.
+    pub async fn form_on(&self, path: &str) -> Option<Form> {
+        let (status, _, html) = self.send(self.request(reqwest::Method::GET, path)).await;
         assert_eq!(status, 200, "{html}");
         read_form(&html)
     }
@@ -384,6 +438,16 @@ impl World {
         fields.push(("payment_token".to_owned(), token.to_owned()));
         let path = format!("/checkout/{}/pay", form.checkout);
         self.send(self.request(reqwest::Method::POST, &path).form(&fields)).await
+    }
+
+    /// Buys one set of cups with a card and an address; gives the checkout id.
+    pub async fn buy_with_mail(&self, token: &str, email: &str) -> String {
+        self.add("cups", 1).await;
+        let mut form = self.form().await;
+        form.fields.push(("email".to_owned(), email.to_owned()));
+        let (status, _, body) = self.post(&form, token).await;
+        assert_eq!(status, 303, "{body}");
+        form.checkout
     }
 
     /// Buys one set of cups with a card; gives the checkout id.

@@ -77,6 +77,10 @@ fn faults(wire: Wire) -> Vec<(&'static str, Value)> {
         ("not done, 500", json!([{"execute": false, "answer": status(500, error)}])),
         ("done, half an answer", json!([{"answer": {"kind": "cut_mid_body"}}])),
         ("done, a web page", json!([{"answer": status(200, "<html>Welcome</html>")}])),
+        (
+            "done, an answer past all bounds",
+            json!([{"answer": status(200, &"x".repeat(1_200_000))}]),
+        ),
         ("done, 424", json!([{"answer": status(424, error)}])),
         (
             "done, a code nobody has listed",

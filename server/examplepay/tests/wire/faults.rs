@@ -251,6 +251,7 @@ async fn a_script_of_a_key_meets_the_questions_about_its_payment_and_nobody_else
     world.control("/control/faults/clear", &json!({"ids": [id]})).await;
     assert!(ask("k1").await);
     let requests = world.ask("/control/requests?reference_prefix=k1").await;
-    let answered: Vec<_> = requests["requests"].as_array().unwrap().iter().map(|it| &it["answered"]).collect();
+    let answered: Vec<_> =
+        requests["requests"].as_array().unwrap().iter().map(|it| &it["answered"]).collect();
     assert_eq!(answered, ["dropped", "dropped", "dropped", "200"]);
 }

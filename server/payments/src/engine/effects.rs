@@ -12,8 +12,8 @@ use domain::{
 
 use super::{Engine, Loaded, Outcome, unsettled};
 use crate::{
-    Error, clock, opening, partners, refunds,
-    store::{Goods, Operation, Order, Transition, Work},
+    Error, clock, mails, opening, partners, refunds,
+    store::{Goods, Operation, Order, StoreError, Transition, Work},
 };
 
 impl Engine {
@@ -69,7 +69,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Tells a person, once per incident; the counter counts incidents, not repeats.
+    /// Tells a person, once per incident, and logs it then.
     pub async fn alert(
         &self,
         work: &mut dyn Work,
@@ -78,11 +78,26 @@ impl Engine {
         detail: &str,
         now: Timestamp,
     ) -> Result<(), Error> {
-        if work.raise_alert(incident, kind, detail, now).await? {
+        if self.raise(work, incident, kind, detail, now).await? {
             tracing::warn!(incident, kind, detail, "alert: {kind}");
-            metrics::counter!("payonce_alerts_total", "kind" => kind.to_owned()).increment(1);
         }
         Ok(())
+    }
+
+    /// Opens an incident; false if it is open already. The counter counts incidents, not repeats.
+    pub async fn raise(
+        &self,
+        work: &mut dyn Work,
+        incident: &str,
+        kind: &str,
+        detail: &str,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let fresh = work.raise_alert(incident, kind, detail, now).await?;
+        if fresh {
+            metrics::counter!("payonce_alerts_total", "kind" => kind.to_owned()).increment(1);
+        }
+        Ok(fresh)
     }
 
     /// The order's change, its goods, the history row and the outbox. True if the order changed,
@@ -98,9 +113,7 @@ impl Engine {
     ) -> Result<bool, Error> {
         let old = loaded.order.state;
         // What went back before we knew that it had come.
-        let paid = loaded.operation.id;
-        let back = loaded.siblings.iter().filter(|it| it.refunds == Some(paid));
-        let gone: i64 = back.filter(|it| !it.state.is_void()).map(|it| it.amount.minor).sum();
+        let gone = refunds::gone(&loaded.operation, &loaded.siblings);
         for effect in outcome.decision.effects.clone() {
             match effect {
                 Effect::TakePayment if gone > 0 => {
@@ -172,6 +185,7 @@ impl Engine {
             work.insert_transition(&transition).await?;
             work.update_order(&loaded.order, now).await?;
             self.keep_outbox(work, &loaded.order, &loaded.operation, old, before, now).await?;
+            mails::keep(work, loaded, before, outcome, old, now).await?;
         }
         Ok(loaded.order.state != old)
     }
@@ -265,25 +279,27 @@ impl Engine {
         let mut all = work.operations_of(loaded.order.id).await?;
         all.retain(|other| other.id != loaded.operation.id);
         all.push(loaded.operation.clone());
-        let sum = |kinds: &[Kind]| {
+        let effects = |kinds: &'static [Kind]| {
             all.iter()
                 .filter(|operation| kinds.contains(&operation.kind))
                 .filter(|operation| operation.state == State::Succeeded)
                 .filter_map(|operation| operation.effect)
+        };
+        // What a provider tells may be of any size: past all bounds it is everything.
+        let sum = |effects: &mut dyn Iterator<Item = Money>| {
+            effects
                 .filter(|effect| effect.currency == loaded.order.amount.currency)
-                .try_fold(0_i64, |sum, effect: Money| sum.checked_add(effect.minor))
+                .fold(0_i64, |sum, effect| sum.saturating_add(effect.minor))
         };
-        let (Some(taken), Some(returned)) =
-            (sum(&[Kind::PAYMENT]), sum(&[Kind::REFUND, Kind::EXTERNAL]))
-        else {
-            return Err(Error::Overflow);
-        };
+        let back: &[Kind] = &[Kind::REFUND, Kind::EXTERNAL];
+        let taken = sum(&mut effects(&[Kind::PAYMENT]));
+        let returned = sum(&mut effects(back));
+        let some = effects(back).next().is_some();
         // A compensating refund of a second payment leaves the first one's standing alone.
         let extra = loaded.operation.compensates.is_some()
             && matches!(loaded.order.state, OrderState::Paid | OrderState::PartiallyRefunded);
         if !extra {
-            let news =
-                OrderNews::Refunded { total: returned >= taken && taken > 0, some: returned > 0 };
+            let news = OrderNews::Refunded { total: returned >= taken && taken > 0, some };
             loaded.order.state = decide_order(loaded.order.state, news);
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! The embedded database: one writer, a few readers, every commit on disk before it is believed.
 
 mod inbox;
+mod mails;
 mod operations;
 mod rows;
 mod shop;
@@ -19,10 +20,11 @@ use sqlx::{
     migrate::Migrator,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
+use uuid::Uuid;
 
 use super::{
-    Attempt, AttemptEnd, Cart, EventState, Named, Operation, Order, OrderLine, Step, Store,
-    StoreError, Stored, StoredEvent, Transition, Work,
+    Attempt, AttemptEnd, Cart, EventState, Mail, Named, Operation, Order, OrderLine, RefundAsk,
+    Sent, Step, Store, StoreError, Stored, StoredEvent, Transition, Work,
 };
 
 /// The migrations, in the program itself.
@@ -286,15 +288,20 @@ impl Work for SqliteWork {
 
     async fn due(
         &mut self,
+        providers: &[&str],
         now: Timestamp,
         horizon: Timestamp,
         limit: u32,
     ) -> Result<Vec<OperationId>, StoreError> {
-        operations::due(&mut self.tx, now, horizon, limit).await
+        operations::due(&mut self.tx, providers, now, horizon, limit).await
     }
 
-    async fn next_due(&mut self) -> Result<Option<Timestamp>, StoreError> {
-        operations::next_due(&mut self.tx).await
+    async fn next_due(&mut self, providers: &[&str]) -> Result<Option<Timestamp>, StoreError> {
+        operations::next_due(&mut self.tx, providers).await
+    }
+
+    async fn count_unsettled(&mut self) -> Result<Vec<(String, i64)>, StoreError> {
+        operations::count_unsettled(&mut self.tx).await
     }
 
     async fn oldest_unknown(&mut self) -> Result<Vec<(String, Timestamp)>, StoreError> {
@@ -331,6 +338,10 @@ impl Work for SqliteWork {
 
     async fn end_attempt(&mut self, id: AttemptId, end: &AttemptEnd) -> Result<(), StoreError> {
         operations::end_attempt(&mut self.tx, id, end).await
+    }
+
+    async fn sent(&mut self, operation: OperationId) -> Result<Vec<Sent>, StoreError> {
+        operations::sent(&mut self.tx, operation).await
     }
 
     async fn attempts(&mut self, operation: OperationId) -> Result<Vec<Attempt>, StoreError> {
@@ -380,8 +391,13 @@ impl Work for SqliteWork {
         inbox::waiting_events(&mut self.tx, now, limit).await
     }
 
-    async fn wake_unmatched(&mut self, provider: &str, now: Timestamp) -> Result<(), StoreError> {
-        inbox::wake_unmatched(&mut self.tx, provider, now).await
+    async fn wake_unmatched(
+        &mut self,
+        provider: &str,
+        names: &[String],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        inbox::wake_unmatched(&mut self.tx, provider, names, now).await
     }
 
     async fn last_sweep(
@@ -446,6 +462,50 @@ impl Work for SqliteWork {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         inbox::insert_outbox(&mut self.tx, topic, subject, body, now).await
+    }
+
+    async fn insert_mail(&mut self, mail: &Mail) -> Result<bool, StoreError> {
+        mails::insert(&mut self.tx, mail).await
+    }
+
+    async fn mail(&mut self, id: Uuid) -> Result<Option<Mail>, StoreError> {
+        mails::mail(&mut self.tx, id).await
+    }
+
+    async fn due_mails(
+        &mut self,
+        now: Timestamp,
+        horizon: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        mails::due(&mut self.tx, now, horizon, limit).await
+    }
+
+    async fn update_mail(&mut self, mail: &Mail) -> Result<(), StoreError> {
+        mails::update(&mut self.tx, mail).await
+    }
+
+    async fn end_mail_tries(&mut self, now: Timestamp) -> Result<u64, StoreError> {
+        mails::end_tries(&mut self.tx, now).await
+    }
+
+    async fn unknown_since(
+        &mut self,
+        before: Timestamp,
+    ) -> Result<Vec<(OrderId, OperationId)>, StoreError> {
+        mails::unknown_since(&mut self.tx, before).await
+    }
+
+    async fn was_unknown(&mut self, operation: OperationId) -> Result<bool, StoreError> {
+        mails::was_unknown(&mut self.tx, operation).await
+    }
+
+    async fn newest_ask(&mut self, order: OrderId) -> Result<Option<RefundAsk>, StoreError> {
+        mails::newest_ask(&mut self.tx, order).await
+    }
+
+    async fn save_ask(&mut self, ask: &RefundAsk) -> Result<(), StoreError> {
+        mails::save_ask(&mut self.tx, ask).await
     }
 
     async fn insert_audit(

@@ -13,7 +13,7 @@ use domain::{
 use crate::{
     Error, clock,
     engine::{Engine, order_transition},
-    inbox,
+    inbox, mails,
     store::{Goods, Work},
     sweep,
 };
@@ -48,6 +48,7 @@ impl Sweeps {
             note("parked events", inbox::retry_parked(engine).await);
             note("alarms", alarms(engine).await);
             note("unpaid orders", expire(engine).await);
+            note("mails about unknown outcomes", mails::tell_unknown(engine).await);
             note("the clock", self.watch_clock(engine).await);
         }
         if due(&mut self.slow, engine.timing.sweep.min(Duration::from_secs(30))) {

@@ -2,7 +2,10 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::{
-    super::wire::{reply, signed},
+    super::{
+        Parent,
+        wire::{reply, signed},
+    },
     *,
 };
 
@@ -157,6 +160,51 @@ fn a_signature_is_valid_only_for_these_bytes_near_this_time_under_some_secret() 
 }
 
 #[test]
+fn every_amount_is_sent_in_the_smallest_unit_of_its_currency() {
+    let _already = rustls::crypto::ring::default_provider().install_default();
+    let second = Duration::from_secs(1);
+    let provider = ExamplePay::new(ExamplePaySettings {
+        base_url: "http://127.0.0.1:1".to_owned(),
+        api_key: "sk_test_1".into(),
+        webhook_secrets: Vec::new(),
+        account: "acct_1".to_owned(),
+        connect_timeout: second,
+        response_timeout: second,
+        key_window: second,
+        payment_deadline: second,
+        refund_deadline: second,
+    });
+    let provider = provider.unwrap();
+    for (minor, code) in [
+        (1999, "EUR"),
+        (500, "JPY"),
+        (1234, "KWD"),
+        (500, "UGX"),
+        (50_050, "HUF"),
+        (500, "ISK"),
+        (10_001, "TWD"),
+    ] {
+        let intent = Intent {
+            kind: &Kind::PAYMENT,
+            amount: Money::new(minor, Currency::from_code(code).unwrap()),
+            reference: "P-1-1",
+            instrument: Some("tok_visa"),
+            return_url: "https://shop.test/",
+            provider_id: None,
+            parent: Some(Parent { provider_id: "pay_1", effect_id: None }),
+            checkout: "c",
+            order: "P-1",
+            lines: &[],
+        };
+        for step in ["create", "refund"] {
+            let body = provider.encode(step, &intent).unwrap().body;
+            let sent: serde_json::Value = serde_json::from_str(&body).unwrap();
+            assert_eq!((&sent["amount_minor"], &sent["currency"]), (&minor.into(), &code.into()));
+        }
+    }
+}
+
+#[test]
 fn an_event_that_contradicts_itself_is_news_nobody_can_read() {
     let event = |kind: &str| {
         format!(
@@ -169,6 +217,14 @@ fn an_event_that_contradicts_itself_is_news_nobody_can_read() {
     assert_eq!(read(&event("payment.succeeded")).unwrap().verdict.name(), "definitive_succeeded");
     assert_eq!(read(&event("payment.declined")).unwrap().verdict, Verdict::Indeterminate);
     assert_eq!(read(&event("payment.renamed")).unwrap().verdict, Verdict::Indeterminate);
+    let doubled = event("payment.succeeded")
+        .replace(r#""status":"succeeded""#, r#""status":"processing","status":"succeeded""#);
+    assert_eq!(read(&doubled).unwrap().verdict, Verdict::Indeterminate, "which one counts?");
+    let unknown = r#"{"id":"evt_2","type":"payout.created","livemode":false,"data":{"object":{"id":"po_1","reference":"P-1-1"}}}"#;
+    let unknown = read(unknown).unwrap();
+    assert_eq!(unknown.verdict, Verdict::Indeterminate);
+    assert_eq!(unknown.provider_id.as_deref(), Some("po_1"));
+    assert_eq!(unknown.reference.as_deref(), Some("P-1-1"));
     assert_eq!(read("{}"), Err(WebhookError::Malformed));
     assert_eq!(read("[]"), Err(WebhookError::Malformed));
     assert_eq!(

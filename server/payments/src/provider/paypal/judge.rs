@@ -400,6 +400,7 @@ pub fn parse_event(body: &[u8], live: bool) -> Result<Event, WebhookError> {
         provider_id: None,
         effect_id: None,
         made_elsewhere: None,
+        gives_back: false,
         verdict: Verdict::Indeterminate,
         live,
     };
@@ -423,8 +424,10 @@ pub fn parse_event(body: &[u8], live: bool) -> Result<Event, WebhookError> {
                     amount,
                 });
             }
+            told.gives_back = told.made_elsewhere.is_some();
             // A reversal is no refund of ours: it is asked about at the order.
             if event.event_type == "PAYMENT.CAPTURE.REFUNDED" {
+                told.gives_back = true;
                 told.verdict = verdict;
             }
         }

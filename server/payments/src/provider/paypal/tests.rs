@@ -103,6 +103,7 @@ fn amounts_are_exact_decimal_strings_or_refused() {
         ("KWD", 1230, None),
         ("KRW", 1000, None),
         ("ISK", 500, None),
+        ("UGX", 500, None),
         ("EUR", 0, None),
         ("EUR", -5, None),
     ];
@@ -434,6 +435,11 @@ fn an_event_names_what_it_is_about_and_a_refund_is_not_about_the_payment() {
             .or(kind.ends_with("REVERSED").then(|| (Some("2GG".to_owned()), Outcome::Succeeded)));
         assert_eq!(back, expected, "{kind}");
     }
+    // Of a refund that cannot be read it is known all the same that it is not the payment's news.
+    let unreadable = refund("COMPLETED").replace("29.90", "-29.90");
+    let told = parse_event(event("PAYMENT.CAPTURE.REFUNDED", &unreadable).as_bytes(), false);
+    let told = told.unwrap();
+    assert!(told.gives_back && told.made_elsewhere.is_none());
     for broken in ["{}", "[]", "", r#"{"id":"","event_type":"x"}"#] {
         assert!(parse_event(broken.as_bytes(), false).is_err(), "{broken}");
     }

@@ -86,6 +86,8 @@ struct EventBody {
     kind: String,
     created: i64,
     livemode: bool,
+    /// Named only where it happened at another account, which is connected to ours.
+    account: Option<String>,
     request: Option<Value>,
     data: EventData,
 }
@@ -334,14 +336,17 @@ pub fn parse_event(body: &[u8]) -> Result<Event, WebhookError> {
     let object = &event.data.object;
     let is_payment = object["object"] == "payment_intent";
     let is_refund = object["object"] == "refund";
-    let verdict = if agrees(&event.kind, object) {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let own = text(&object["id"]);
+    let of = text(&object["payment_intent"]);
+    let elsewhere = elsewhere(object, own.clone(), of.clone());
+    let verdict = if event.account.is_some() {
+        Verdict::Contradicts(ReviewReason::AccountMismatch, Found::default())
+    } else if agrees(&event.kind, object) {
         judge_object(object, event.livemode).0
     } else {
         Verdict::Indeterminate
     };
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let own = text(&object["id"]);
-    let of = text(&object["payment_intent"]);
     Ok(Event {
         id: event.id,
         kind: event.kind.chars().take(80).collect(),
@@ -349,9 +354,10 @@ pub fn parse_event(body: &[u8]) -> Result<Event, WebhookError> {
         reference: text(&object["metadata"]["reference"]),
         key: event.request.as_ref().and_then(|it| text(&it["idempotency_key"])),
         // A charge or a dispute is news about its PaymentIntent.
-        provider_id: if is_payment || is_refund { own.clone() } else { of.clone() },
+        provider_id: if is_payment || is_refund { own } else { of },
         effect_id: None,
-        made_elsewhere: elsewhere(object, own, of),
+        gives_back: is_refund || elsewhere.is_some(),
+        made_elsewhere: elsewhere.filter(|_| event.account.is_none()),
         verdict,
         live: event.livemode,
     })

@@ -1,6 +1,7 @@
 use domain::{
     evidence::Outcome,
     money::{Currency, Money},
+    operation::ReviewReason,
 };
 
 use super::{
@@ -323,6 +324,32 @@ fn an_event_is_judged_by_its_object_and_only_if_its_type_agrees() {
     for broken in ["{}", "[]", "", r#"{"id":"","type":"x"}"#] {
         assert!(parse_event(broken.as_bytes()).is_err(), "{broken}");
     }
+    // Of a refund that cannot be read it is known all the same that it is not the payment's news.
+    let unreadable = refund("succeeded").replace("eur", "euros");
+    let told = parse_event(event("refund.updated", &unreadable).as_bytes()).unwrap();
+    assert!(told.gives_back && told.made_elsewhere.is_none());
+}
+
+#[test]
+fn an_event_of_a_connected_account_says_nothing_of_ours() {
+    let theirs = |kind: &str, object: &str| {
+        let told = event(kind, object).replace(r#""request":"#, r#""account":"acct_2","request":"#);
+        parse_event(told.as_bytes()).unwrap()
+    };
+    let wanted =
+        Verdict::Contradicts(ReviewReason::AccountMismatch, domain::evidence::Found::default());
+    for (kind, object) in [
+        ("payment_intent.succeeded", object("succeeded", "")),
+        ("payment_intent.canceled", object("canceled", "")),
+        ("refund.updated", refund("succeeded")),
+    ] {
+        let told = theirs(kind, &object);
+        assert_eq!(told.verdict, wanted, "{kind}");
+        assert!(told.made_elsewhere.is_none(), "{kind}");
+    }
+    let nobodys = event("payment_intent.succeeded", &object("succeeded", ""));
+    let nobodys = nobodys.replace(r#""request":"#, r#""account":null,"request":"#);
+    assert_ne!(parse_event(nobodys.as_bytes()).unwrap().verdict, wanted);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use domain::{id::OperationId, operation::Anomaly, schedule::Timestamp};
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 
-use super::rows::count;
+use super::rows::{count, list};
 use crate::store::{EventState, StoreError, StoredEvent};
 
 type Db = SqliteConnection;
@@ -77,12 +77,19 @@ fn event(row: &SqliteRow) -> Result<StoredEvent, StoreError> {
     })
 }
 
-pub async fn wake_unmatched(db: &mut Db, provider: &str, now: Timestamp) -> Result<(), StoreError> {
+pub async fn wake_unmatched(
+    db: &mut Db,
+    provider: &str,
+    names: &[String],
+    now: Timestamp,
+) -> Result<(), StoreError> {
     sqlx::query(
-        "update provider_events set next_try_at = ? where provider = ? and state = 'unmatched'",
+        "update provider_events set next_try_at = ? where provider = ? and state = 'unmatched'
+           and exists (select 1 from json_each(?) where instr(body, value) > 0)",
     )
     .bind(now.0)
     .bind(provider)
+    .bind(list(names))
     .execute(db)
     .await?;
     Ok(())

@@ -10,7 +10,9 @@ use super::{
     constraint,
     rows::{self, count, maybe_word, time, word},
 };
-use crate::store::{Attempt, AttemptEnd, Named, Operation, Step, StoreError, Stored, Transition};
+use crate::store::{
+    Attempt, AttemptEnd, Named, Operation, Sent, Step, StoreError, Stored, Transition,
+};
 
 type Db = SqliteConnection;
 
@@ -153,6 +155,7 @@ pub async fn update(
 
 pub async fn due(
     db: &mut Db,
+    providers: &[&str],
     now: Timestamp,
     horizon: Timestamp,
     limit: u32,
@@ -161,24 +164,37 @@ pub async fn due(
         "select id from operations
          where next_action_at is not null and (next_action_at <= ?1 or next_action_at > ?2)
            and (lease_until is null or lease_until <= ?1 or lease_until > ?2)
-         order by next_action_at limit ?3",
+           and provider in (select value from json_each(?3))
+         order by next_action_at limit ?4",
     )
     .bind(now.0)
     .bind(horizon.0)
+    .bind(rows::list(providers))
     .bind(i64::from(limit))
     .fetch_all(db)
     .await?;
     rows.iter().map(|row| word(row, "id")).collect()
 }
 
-pub async fn next_due(db: &mut Db) -> Result<Option<Timestamp>, StoreError> {
+pub async fn next_due(db: &mut Db, providers: &[&str]) -> Result<Option<Timestamp>, StoreError> {
     let at: Option<i64> = sqlx::query_scalar(
         "select min(max(next_action_at, coalesce(lease_until, 0))) from operations
-         where next_action_at is not null",
+         where next_action_at is not null and provider in (select value from json_each(?))",
     )
+    .bind(rows::list(providers))
     .fetch_one(db)
     .await?;
     Ok(at.map(Timestamp))
+}
+
+pub async fn count_unsettled(db: &mut Db) -> Result<Vec<(String, i64)>, StoreError> {
+    let rows = sqlx::query(
+        "select provider, sum(state not in ('succeeded', 'rejected', 'canceled', 'reversed')) as n
+         from operations group by provider",
+    )
+    .fetch_all(db)
+    .await?;
+    rows.iter().map(|row| Ok((row.try_get("provider")?, row.try_get("n")?))).collect()
 }
 
 pub async fn oldest_unknown(db: &mut Db) -> Result<Vec<(String, Timestamp)>, StoreError> {
@@ -345,6 +361,14 @@ pub async fn attempts(db: &mut Db, operation: OperationId) -> Result<Vec<Attempt
         .fetch_all(db)
         .await?;
     rows.iter().map(rows::attempt).collect()
+}
+
+pub async fn sent(db: &mut Db, operation: OperationId) -> Result<Vec<Sent>, StoreError> {
+    let rows = sqlx::query("select * from attempts where operation_id = ? order by sent_at, rowid")
+        .bind(operation.to_string())
+        .fetch_all(db)
+        .await?;
+    rows.iter().map(rows::sent).collect()
 }
 
 pub async fn newest_time(db: &mut Db) -> Result<Timestamp, StoreError> {

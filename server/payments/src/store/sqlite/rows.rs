@@ -9,7 +9,7 @@ use domain::{
 };
 use sqlx::{Row, sqlite::SqliteRow};
 
-use crate::store::{Attempt, Operation, Step, StoreError};
+use crate::store::{Attempt, Operation, Sent, Step, StoreError};
 
 /// A column as a value that is written as text.
 pub fn word<T: FromStr>(row: &SqliteRow, column: &'static str) -> Result<T, StoreError> {
@@ -124,6 +124,19 @@ pub fn step(row: &SqliteRow) -> Result<Step, StoreError> {
     })
 }
 
+/// An attempt's row with its end.
+pub fn sent(row: &SqliteRow) -> Result<Sent, StoreError> {
+    Ok(Sent {
+        step: row.try_get("step")?,
+        sent_at: time(row, "sent_at")?,
+        ended_at: maybe_time(row, "ended_at")?,
+        transport_state: row.try_get("transport_state")?,
+        http_status: row.try_get("http_status")?,
+        verdict: row.try_get("verdict")?,
+        replay: row.try_get("replay")?,
+    })
+}
+
 /// An attempt's row.
 pub fn attempt(row: &SqliteRow) -> Result<Attempt, StoreError> {
     Ok(Attempt {
@@ -135,4 +148,9 @@ pub fn attempt(row: &SqliteRow) -> Result<Attempt, StoreError> {
         ended_at: maybe_time(row, "ended_at")?,
         replay: row.try_get("replay")?,
     })
+}
+
+/// Words as one bound value, to be read by `json_each`.
+pub fn list<T: AsRef<str>>(words: &[T]) -> String {
+    serde_json::Value::from_iter(words.iter().map(AsRef::as_ref)).to_string()
 }

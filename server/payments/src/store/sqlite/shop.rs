@@ -3,6 +3,7 @@
 use domain::{
     catalogue::{Product, Sku},
     id::{CartId, CheckoutId, CustomerId, OrderId},
+    mail::Recipient,
     schedule::Timestamp,
 };
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
@@ -259,6 +260,8 @@ async fn whole(db: &mut Db, row: Option<SqliteRow>) -> Result<Option<Order>, Sto
         amount: amount(&row)?,
         goods: word(&row, "goods")?,
         sequence: row.try_get("sequence")?,
+        mail_to: row.try_get::<Option<String>, _>("mail_to")?.map(Recipient::new),
+        language: row.try_get("language")?,
         created_at: time(&row, "created_at")?,
         lines,
     }))
@@ -267,8 +270,9 @@ async fn whole(db: &mut Db, row: Option<SqliteRow>) -> Result<Option<Order>, Sto
 pub async fn insert_order(db: &mut Db, order: &Order) -> Result<(), StoreError> {
     sqlx::query(
         "insert into orders (id, checkout_id, cart_id, cart_version, customer_id, reference, state,
-             request_hash, amount_minor, currency, goods, sequence, created_at, updated_at)
-         values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             request_hash, amount_minor, currency, goods, sequence, mail_to, language, created_at,
+             updated_at)
+         values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(order.id.to_string())
     .bind(order.checkout_id.to_string())
@@ -282,6 +286,8 @@ pub async fn insert_order(db: &mut Db, order: &Order) -> Result<(), StoreError> 
     .bind(order.amount.currency.code())
     .bind(order.goods.as_str())
     .bind(order.sequence)
+    .bind(order.mail_to.as_ref().map(Recipient::expose))
+    .bind(&order.language)
     .bind(order.created_at.0)
     .bind(order.created_at.0)
     .execute(&mut *db)

@@ -1,0 +1,247 @@
+// The fault lab: one click and Pay, and both columns are what the ledger and the database hold.
+
+import { expect, test, type World } from "./harness.js";
+import { inspect } from "./inspect.js";
+import type { Page } from "@playwright/test";
+
+const options = { scale: "0.05", provider: { EXAMPLEPAY_PROCESSING_MS: "2500" }, lab: true };
+test.use({ options });
+test.setTimeout(90_000);
+
+const SCENARIOS = [
+  "never_arrived", "lost_response", "processing", "webhook_first", "same_moment", "other_payload", "worker_dies", "hour_of_timeouts",
+  "behind_500", "cut_body", "busy", "copies", "webhook_never", "webhook_decides", "forged", "wrong_amount", "not_found_yet", "outage", "done_late",
+];
+
+class Lab {
+  constructor(readonly page: Page) {}
+
+  /** Starts a scenario by one click; gives its checkout id. */
+  async start(scenario: string): Promise<string> {
+    await this.page.goto("/lab");
+    await this.page.locator(`li[data-scenario=${scenario}]`).getByRole("button").click();
+    return this.opened();
+  }
+
+  async opened(): Promise<string> {
+    await this.page.waitForURL(/\/lab\/[0-9a-f-]{36}$/);
+    return this.page.url().slice(-36);
+  }
+
+  get payButton() {
+    return this.page.locator("[data-lab] [data-pay-control]");
+  }
+
+  /** Presses Pay; the browser stays on this page. */
+  async pay() {
+    await this.payButton.click();
+    await expect(this.side("shop")).toBeVisible();
+  }
+
+  side(which: "provider" | "shop") {
+    return this.page.locator(`section[data-side=${which}]`);
+  }
+
+  /** The facts of a side, with what they say for programs. */
+  facts(which: "provider" | "shop") {
+    return this.side(which).locator("dl.facts");
+  }
+
+  lines(what: string) {
+    return this.page.locator(`.lab-lines > li[data-what=${what}]`);
+  }
+
+  /** Nothing moves by itself any more. */
+  async over() {
+    // Beside a person's review questions go on, without an end.
+    await expect(this.page.locator(".lab-parts:is(:not([data-again]), [data-agreement=review])")).toBeVisible({ timeout: 45_000 });
+  }
+}
+
+/** Both columns say what the ledger and the database hold. */
+async function expectColumns(world: World, lab: Lab, checkout: string) {
+  const reference = world.rows("select reference from orders where checkout_id = ?", checkout)[0].reference;
+  const { effects } = await world.ask(`ledger?reference_prefix=${reference}-`);
+  const charges = effects.filter((it: any) => it.kind === "charge").map((it: any) => it.amount_minor);
+  const sum = charges.reduce((all: number, it: number) => all + it, 0);
+  await expect(lab.facts("provider")).toHaveAttribute("data-charges", String(charges.length));
+  await expect(lab.facts("provider")).toHaveAttribute("data-sum", String(sum));
+  await expect(lab.facts("shop")).toHaveAttribute("data-state", world.payments(checkout).at(-1).state);
+  await expect(lab.side("shop")).toContainText(reference);
+  const history = world.rows(
+    `select to_state from transitions join operations on operations.id = operation_id join orders on orders.id = transitions.order_id
+     where checkout_id = ? and kind = 'payment' order by order_sequence`, checkout).map((it) => it.to_state);
+  const shown = await lab.lines("moved").evaluateAll((all) => all.map((it) => (it as HTMLElement).dataset.to));
+  expect(shown).toEqual(history);
+  await expect(async () => {
+    const { requests } = await world.ask(`requests?reference_prefix=${reference}-`);
+    await expect(lab.lines("request")).toHaveCount(requests.length, { timeout: 500 });
+  }).toPass({ timeout: 20_000 });
+  return { charges, history };
+}
+
+for (const scenario of SCENARIOS) {
+  test(`one click and Pay: ${scenario}`, async ({ page, world }) => {
+    const broken: string[] = [];
+    page.on("console", (line) => /Content Security Policy|Refused to/i.test(line.text()) && broken.push(line.text()));
+    page.on("pageerror", (reason) => broken.push(String(reason)));
+    const lab = new Lab(page);
+    const checkout = await lab.start(scenario);
+    await lab.pay();
+    expect(page.url()).toContain(`/lab/${checkout}`);
+    if (scenario === "hour_of_timeouts") {
+      await expect(lab.lines("heard").nth(2)).toBeVisible({ timeout: 30_000 });
+      await expect(lab.side("provider")).toContainText("1 charge:");
+      await expect(lab.side("shop")).toContainText("Checking payment status");
+      await page.locator("[data-lab-calm] button").click();
+    }
+    await lab.over();
+    const { charges, history } = await expectColumns(world, lab, checkout);
+    expect(charges).toHaveLength(1);
+    expect(history).not.toContain("rejected");
+    await expect(page.locator(".lab-parts")).toHaveAttribute("data-agreement", scenario === "wrong_amount" ? "review" : "agree");
+    expect(world.rows("select 1 from orders")).toHaveLength(1);
+    expect(broken).toEqual([]);
+    const next = SCENARIOS[SCENARIOS.indexOf(scenario) + 1];
+    if (next) await expect(page.locator("[data-lab-next] input")).toHaveValue(next);
+    else await expect(page.locator("[data-lab-next]")).toHaveCount(0);
+  });
+}
+
+test("the same id with another amount is refused on the shop's own page", async ({ page, world }) => {
+  const lab = new Lab(page);
+  const checkout = await lab.start("other_payload");
+  await lab.pay();
+  await lab.over();
+  const sends = (await world.sends(checkout)).length;
+  await page.locator("[data-lab-conflict] button").click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("This checkout belongs to another order");
+  expect((await world.sends(checkout)).length).toBe(sends);
+  await page.getByRole("link", { name: "Fault lab" }).click();
+  await page.locator("[data-lab-running] a").click();
+  await expectColumns(world, lab, checkout);
+});
+
+test("the naive shop charges twice where this one charges once, and then calls an hour of silence failed", async ({ page, world }) => {
+  const lab = new Lab(page);
+  const naive = page.locator("[data-naive-charges]");
+  await lab.start("lost_response");
+  await lab.pay();
+  await lab.over();
+  await page.getByRole("button", { name: "Let the naive shop try the same" }).click();
+  await expect(naive).toHaveAttribute("data-naive-charges", "2", { timeout: 20_000 });
+  await expect(lab.facts("provider")).toHaveAttribute("data-charges", "1");
+  const { effects } = await world.ask("ledger?reference_prefix=naive-");
+  expect(effects).toHaveLength(2);
+  await lab.start("hour_of_timeouts");
+  await lab.pay();
+  await page.getByRole("button", { name: "Let the naive shop try the same" }).click();
+  await expect(naive).toHaveAttribute("data-naive-charges", "3", { timeout: 20_000 });
+  await expect(naive).toHaveAttribute("data-naive-told", "failed");
+  await page.locator("[data-lab-calm] button").click();
+  await lab.over();
+  await expect(lab.facts("provider")).toHaveAttribute("data-charges", "1");
+  expect(world.rows("select 1 from operations where kind = 'payment'")).toHaveLength(2);
+});
+
+test("two visitors at once, one in an outage without end", async ({ page, browser, world }) => {
+  const lab = new Lab(page);
+  const checkout = await lab.start("hour_of_timeouts");
+  await lab.pay();
+  const other = new Lab(await (await browser.newContext({ baseURL: world.url })).newPage());
+  const theirs = await other.start("same_moment");
+  await other.pay();
+  await other.over();
+  await expectColumns(world, other, theirs);
+  expect((await other.page.goto(`/lab/${checkout}`))?.status()).toBe(404);
+  await expect(lab.facts("shop")).toHaveAttribute("data-state", /requested|pending_confirmation/);
+  await page.locator("[data-lab-calm] button").click();
+  await lab.over();
+  await expectColumns(world, lab, checkout);
+});
+
+test("a fault of one's own, chosen from lists", async ({ page, world }) => {
+  const lab = new Lab(page);
+  await page.goto("/lab");
+  await page.getByLabel("Then the answer").selectOption("cut");
+  await page.getByLabel("The news (webhook)").selectOption("forged");
+  await page.getByLabel("Questions (lookups) are answered").selectOption("dropped");
+  await page.locator("[data-lab-own]").getByRole("button").click();
+  const checkout = await lab.opened();
+  await lab.pay();
+  await lab.over();
+  await expectColumns(world, lab, checkout);
+  await expect(lab.lines("request").filter({ hasText: "dropped before any answer" })).toHaveCount(3);
+});
+
+test("where the browser cannot stay, the order's page leads back", async ({ page, world }) => {
+  await page.addInitScript(() => Object.defineProperty(window, "navigation", { value: undefined }));
+  const lab = new Lab(page);
+  const checkout = await lab.start("cut_body");
+  await page.waitForLoadState("networkidle");
+  await lab.payButton.click();
+  await page.waitForURL(new RegExp(`/(checkout|lab)/${checkout}$`));
+  await page.getByRole("link", { name: "Fault lab" }).click();
+  await page.locator("[data-lab-running] a").click();
+  await lab.over();
+  await expectColumns(world, lab, checkout);
+});
+
+test("the two summaries alone are read out", async ({ page }) => {
+  const lab = new Lab(page);
+  await lab.start("lost_response");
+  await lab.pay();
+  await lab.over();
+  await expect(page.locator("[data-lab] [aria-live]")).toHaveText([/1 charge: €/, "Thank you. Your order is paid."]);
+});
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false });
+
+  test("a scenario is started, paid, watched and compared", async ({ page, world }) => {
+    const lab = new Lab(page);
+    const checkout = await lab.start("lost_response");
+    await lab.payButton.click();
+    await page.waitForURL(`**/checkout/${checkout}`);
+    await page.getByRole("link", { name: "Fault lab" }).click();
+    await page.locator("[data-lab-running] a").click();
+    await page.waitForURL(`**/lab/${checkout}`);
+    // The page loads itself again while something is open.
+    await lab.over();
+    await expectColumns(world, lab, checkout);
+    await page.getByRole("button", { name: "Let the naive shop try the same" }).click();
+    await expect(page.locator("[data-naive-charges]")).toHaveAttribute("data-naive-charges", "2", { timeout: 20_000 });
+  });
+});
+
+test.describe("looks", () => {
+  test.use({ bypassCSP: true });
+
+  for (const lang of ["en", "ru"]) {
+    test(`the lab and a watched page, ${lang}`, async ({ page, context, world }) => {
+      test.setTimeout(180_000);
+      await context.addCookies([{ name: "language", value: lang, url: world.url }]);
+      const lab = new Lab(page);
+      await page.goto("/lab");
+      await inspect(page, `lab-${lang}`);
+      await lab.start("lost_response");
+      await inspect(page, `lab-to-pay-${lang}`);
+      await lab.pay();
+      await lab.over();
+      await page.locator("[data-lab-naive] button").click();
+      await expect(page.locator("[data-naive-charges]")).toBeVisible({ timeout: 20_000 });
+      await lab.over();
+      await inspect(page, `lab-watched-${lang}`);
+      await lab.start("hour_of_timeouts");
+      await lab.pay();
+      await expect(lab.lines("heard").nth(2)).toBeVisible({ timeout: 30_000 });
+      await page.route("**/watch", (route) => route.abort());
+      await inspect(page, `lab-open-${lang}`);
+      await lab.start("wrong_amount");
+      await page.unroute("**/watch");
+      await lab.pay();
+      await lab.over();
+      await inspect(page, `lab-review-${lang}`);
+    });
+  }
+});

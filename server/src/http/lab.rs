@@ -1,0 +1,356 @@
+//! The fault lab: starts a scenario for one payment of one visitor, and shows both sides of it.
+//!
+//! It is there only where `PAYONCE_LAB_CONTROL_URL` is set. It speaks with ExamplePay's control API
+//! and reads the shop's records; the shop's own routes and engine know nothing of it.
+
+mod compare;
+mod control;
+mod naive;
+mod observe;
+mod runs;
+mod scripts;
+mod source;
+
+use std::{sync::Arc, time::Duration};
+
+use app::{
+    Frame, Visitor,
+    components::pay_form::Paying,
+    pages::lab::{FIELDS, LabPage, RunPage, Shown, scenario::Scenario, watch},
+    text::{lab as words, problem::Problem},
+};
+use axum::{
+    Extension, Router,
+    body::Bytes,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use domain::{
+    id::{CheckoutId, CustomerId},
+    money::Money,
+    view::CheckoutView,
+};
+use leptos::prelude::*;
+use payments::Error;
+
+use self::{
+    control::Control,
+    runs::{NaiveRun, Run, Runs},
+    scripts::{Chosen, Fault},
+};
+use super::{
+    Shop, answer,
+    checkout::parse_id,
+    form::{Form, Refusal, invalid},
+    session,
+};
+use crate::config::LabSettings;
+
+/// What the lab needs and remembers.
+pub struct Lab {
+    control: Control,
+    api: naive::Access,
+    runs: Runs,
+}
+
+impl Lab {
+    /// A lab for this simulator.
+    pub fn new(settings: LabSettings) -> Result<Arc<Self>, reqwest::Error> {
+        let api = naive::Access { url: settings.api_url, api_key: settings.api_key };
+        let control = Control::new(settings.control_url)?;
+        Ok(Arc::new(Self { control, api, runs: Runs::default() }))
+    }
+
+    /// Ends the fault of a checkout.
+    async fn calm(&self, checkout: CheckoutId) {
+        self.control.forget(&self.runs.take_scripts(checkout)).await;
+    }
+}
+
+/// A client that repeats nothing and keeps no connection that may have been cut.
+fn client(patience: Duration) -> Result<reqwest::Client, reqwest::Error> {
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .pool_max_idle_per_host(0)
+        .no_proxy()
+        .timeout(patience)
+        .build()
+}
+
+/// The pages.
+pub fn views() -> Router<Shop> {
+    Router::new()
+        .route("/lab", get(index))
+        .route("/lab/source/{*path}", get(source::file))
+        .route("/lab/{id}", get(page))
+        .route("/lab/{id}/watch", get(watched))
+}
+
+/// The forms.
+pub fn forms() -> Router<Shop> {
+    Router::new()
+        .route("/lab/start", post(start).get(index_instead))
+        .route("/lab/{id}/naive", post(compare::let_naive_try).get(page_instead))
+        .route("/lab/{id}/calm", post(calm).get(page_instead))
+}
+
+async fn nothing_here(shop: &Shop, visitor: Visitor) -> Response {
+    answer::problem(shop, visitor, StatusCode::NOT_FOUND, Problem::NotFound, None).await
+}
+
+fn frame(title: &str) -> Frame {
+    Frame { title: title.to_owned(), wide: true, ..Frame::default() }
+}
+
+/// Every scenario.
+async fn index(State(shop): State<Shop>, Extension(visitor): Extension<Visitor>) -> Response {
+    list(&shop, visitor, StatusCode::OK).await
+}
+
+async fn list(shop: &Shop, visitor: Visitor, status: StatusCode) -> Response {
+    let Some(lab) = &shop.lab else { return nothing_here(shop, visitor).await };
+    let latest = visitor.customer.and_then(|customer| lab.runs.latest(customer));
+    let running = latest.map(|it| (it.checkout, it.scenario));
+    let refused = status != StatusCode::OK;
+    let frame = frame(words::title(visitor.lang));
+    answer::page(
+        shop,
+        visitor,
+        status,
+        frame,
+        move || view! { <LabPage running=running refused=refused /> },
+    )
+    .await
+}
+
+/// The address of a form is no page.
+async fn index_instead() -> Response {
+    answer::see_other("/lab")
+}
+
+/// The address of a form is no page; the scenario is.
+async fn page_instead(Path(id): Path<String>) -> Response {
+    answer::see_other(&parse_id(&id).map_or("/lab".to_owned(), |id| format!("/lab/{id}")))
+}
+
+/// What a form starts.
+fn read(headers: &HeaderMap, body: &Bytes) -> Result<(Scenario, Fault), Refusal> {
+    let mut known = vec!["scenario"];
+    known.extend(FIELDS);
+    let form = Form::read(headers, body, &known)?;
+    let scenario: Scenario = form.value("scenario", "one of the listed scenarios")?;
+    if let Some(fault) = Fault::of(scenario) {
+        return Ok((scenario, fault));
+    }
+    let mut chosen = Chosen::default();
+    for (field, word) in FIELDS.iter().zip(&mut chosen) {
+        *word = form.value(field, "one of the listed choices")?;
+        if !scripts::is_offered(field, word) {
+            return Err(invalid(format!("{field} must be one of the listed choices")));
+        }
+    }
+    Ok((scenario, Fault::chosen(&chosen)))
+}
+
+/// Starts a scenario: a cart, a fault for its payment alone, and the page to pay it on.
+async fn start(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let Some(lab) = shop.lab.clone() else { return nothing_here(&shop, visitor).await };
+    let (scenario, fault) = match read(&headers, &body) {
+        Ok(read) => read,
+        Err((status, problem)) => {
+            return answer::problem(&shop, visitor, status, problem, None).await;
+        }
+    };
+    let (customer, cookie) = match session::customer(&shop, &visitor).await {
+        Ok(opened) => opened,
+        Err(reason) => return answer::error(&shop, visitor, false, &reason, None).await,
+    };
+    if let Err(reason) = fill(&shop, customer, &visitor).await {
+        return answer::error(&shop, visitor, false, &reason, None).await;
+    }
+    let checkout = CheckoutId(uuid::Uuid::new_v4());
+    // The first payment of this checkout meets it; another attempt after a no is an ordinary one.
+    let scripts = fault.scripts(&format!("pay:{checkout}:v1:"));
+    let Some(scripts) = lab.control.install(&scripts).await else {
+        let page = list(&shop, visitor, StatusCode::BAD_GATEWAY).await;
+        return session::with_cookie(page, cookie);
+    };
+    let naive = NaiveRun::NotRun;
+    let over = lab.runs.begin(Run { checkout, customer, scenario, fault, scripts, naive });
+    lab.control.forget(&over).await;
+    session::with_cookie(answer::see_other(&format!("/lab/{checkout}")), cookie)
+}
+
+/// Puts one thing into the visitor's cart, of which most are left, and nothing else.
+async fn fill(shop: &Shop, customer: CustomerId, visitor: &Visitor) -> Result<(), Error> {
+    let stock = shop.payments.stock().await?;
+    let most = stock.into_iter().filter(|(_, left)| *left > 0);
+    let most = most.max_by_key(|(sku, left)| (*left, sku.clone()));
+    let Some((sku, _)) = most else { return Err(Error::OutOfStock(Vec::new())) };
+    let cart = shop.payments.cart(customer).await?;
+    for line in cart.map(|cart| cart.lines).unwrap_or_default() {
+        if line.sku != sku {
+            let (other, currency) = (line.sku.as_str(), visitor.currency);
+            shop.payments.set_line(customer, other, 0, currency, false).await?;
+        }
+    }
+    shop.payments.set_line(customer, sku.as_str(), 1, visitor.currency, false).await?;
+    Ok(())
+}
+
+/// A visitor's own checkout: as it was started, and as the shop has it.
+async fn own(
+    shop: &Shop,
+    lab: &Lab,
+    visitor: &Visitor,
+    id: &str,
+) -> Result<Option<(CheckoutId, Option<Run>, Option<CheckoutView>)>, Error> {
+    let (Some(checkout), Some(customer)) = (parse_id(id), visitor.customer) else {
+        return Ok(None);
+    };
+    let run = lab.runs.find(checkout, customer);
+    let view = shop.payments.checkout(checkout, Some(customer)).await?;
+    let view = view.filter(|it| it.owner.is_some());
+    Ok((run.is_some() || view.is_some()).then_some((checkout, run, view)))
+}
+
+/// Both sides now; a fault that has nothing left to meet is taken away.
+async fn look(
+    shop: &Shop,
+    lab: &Arc<Lab>,
+    run: Option<&Run>,
+    view: CheckoutView,
+) -> Result<watch::Watched, Error> {
+    let checkout = view.checkout_id;
+    let over = watch::is_over(&view);
+    let watched = observe::both(lab, &shop.payments, run, view).await?;
+    if over && run.is_some_and(|run| !run.scripts.is_empty()) {
+        let lab = Arc::clone(lab);
+        tokio::spawn(async move { lab.calm(checkout).await });
+    }
+    Ok(watched)
+}
+
+/// One scenario: the form to pay with, or both sides of what came of it.
+async fn page(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Response {
+    let Some(lab) = shop.lab.clone() else { return nothing_here(&shop, visitor).await };
+    let (checkout, run, view) = match own(&shop, &lab, &visitor, &id).await {
+        Ok(Some(own)) => own,
+        Ok(None) => return nothing_here(&shop, visitor).await,
+        Err(reason) => return answer::error(&shop, visitor, false, &reason, None).await,
+    };
+    let scenario = run.as_ref().map(|it| it.scenario);
+    let shown = match view {
+        Some(view) => {
+            let conflict = run.as_ref().and_then(|run| second_post(run, &view));
+            let watched = look(&shop, &lab, run.as_ref(), view).await;
+            watched.map(|it| Shown::Watched(Box::new(it), conflict.map(Box::new)))
+        }
+        None => to_pay(&shop, run.as_ref()).await,
+    };
+    let shown = match shown {
+        Ok(shown) => shown,
+        Err(reason) => return answer::error(&shop, visitor, false, &reason, None).await,
+    };
+    let title =
+        scenario.map_or(words::title(visitor.lang), |it| words::story(visitor.lang, it).title);
+    let frame = Frame {
+        islands: matches!(shown, Shown::ToPay(_)),
+        refresh: matches!(&shown, Shown::Watched(it, _) if it.again_ms.is_some()),
+        ..frame(title)
+    };
+    answer::page(&shop, visitor, StatusCode::OK, frame, move || {
+        view! { <RunPage checkout_id=checkout scenario=scenario shown=shown.clone() /> }
+    })
+    .await
+}
+
+/// The shop's own payment form, with the one card that belongs to the fault.
+async fn to_pay(shop: &Shop, run: Option<&Run>) -> Result<Shown, Error> {
+    let Some(run) = run else { return Ok(Shown::Gone) };
+    let cart = shop.payments.cart(run.customer).await?;
+    let Some(cart) = cart.filter(|it| !it.lines.is_empty()) else { return Ok(Shown::Gone) };
+    Ok(Shown::ToPay(Box::new(Paying {
+        checkout_id: run.checkout,
+        cart_id: cart.id,
+        cart_version: cart.version,
+        total: cart.total,
+        attempt: 1,
+        tokens: vec![run.fault.token.to_owned()],
+        element: None,
+    })))
+}
+
+/// The same checkout with one more of the smallest unit, where the scenario is about that.
+fn second_post(run: &Run, view: &CheckoutView) -> Option<Paying> {
+    let owner = view.owner.as_ref().filter(|_| run.scenario == Scenario::OtherPayload)?;
+    Some(Paying {
+        checkout_id: run.checkout,
+        cart_id: owner.cart_id,
+        cart_version: owner.cart_version,
+        total: more(owner.total),
+        attempt: 1,
+        tokens: vec![run.fault.token.to_owned()],
+        element: None,
+    })
+}
+
+fn more(amount: Money) -> Money {
+    Money::new(amount.minor.saturating_add(1), amount.currency)
+}
+
+/// What is watched, for the page's script.
+async fn watched(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Response {
+    let Some(lab) = shop.lab.clone() else { return StatusCode::NOT_FOUND.into_response() };
+    let own = own(&shop, &lab, &visitor, &id).await;
+    let (checkout, run, view) = match own {
+        Ok(Some((checkout, run, Some(view)))) => (checkout, run, view),
+        Ok(_) => return StatusCode::NOT_FOUND.into_response(),
+        Err(reason) => return answer::of_error(&reason).0.into_response(),
+    };
+    match look(&shop, &lab, run.as_ref(), view).await {
+        Ok(watched) => {
+            axum::response::Html(watch::render(visitor.lang, checkout, &watched)).into_response()
+        }
+        Err(reason) => answer::of_error(&reason).0.into_response(),
+    }
+}
+
+/// The provider answers normally again; the shop hears of it as from a shopper who looks again.
+async fn calm(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let Some(lab) = shop.lab.clone() else { return nothing_here(&shop, visitor).await };
+    if let Err((status, problem)) = Form::read(&headers, &body, &[]) {
+        return answer::problem(&shop, visitor, status, problem, None).await;
+    }
+    match own(&shop, &lab, &visitor, &id).await {
+        Ok(Some((checkout, ..))) => {
+            lab.calm(checkout).await;
+            shop.payments.wake(checkout);
+            answer::see_other(&format!("/lab/{checkout}"))
+        }
+        Ok(None) => nothing_here(&shop, visitor).await,
+        Err(reason) => answer::error(&shop, visitor, false, &reason, None).await,
+    }
+}

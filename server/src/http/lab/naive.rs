@@ -1,0 +1,95 @@
+//! The naive shop: WHAT NOT TO DO, kept for comparison and reachable from the fault lab only.
+//!
+//! It takes the absence of an answer for a no, and makes a new idempotency key for every try. It is
+//! really run, against the same simulator and the same fault, so that what it leads to is observed
+//! and not claimed. Nothing of the shop uses it.
+
+use std::time::Duration;
+
+use app::pages::lab::naive::{Heard, Try};
+use domain::money::Money;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+/// How often it tries.
+const TRIES: u32 = 3;
+/// How long it waits for an answer: shorter than the provider sometimes needs.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long it waits between two tries.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// How its provider is reached.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The address.
+    pub url: String,
+    /// The key of its account.
+    pub api_key: SecretString,
+}
+
+/// One click on the naive shop's Pay button.
+pub struct Click<'a> {
+    /// What its keys begin with.
+    pub key_prefix: &'a str,
+    /// Its reference.
+    pub reference: &'a str,
+    /// How much.
+    pub amount: Money,
+    /// With what.
+    pub token: &'a str,
+    /// How many tries were made before this click.
+    pub tried: usize,
+}
+
+/// Pays as it should not be done: whether it tells its shopper “paid”, and what its tries heard.
+pub async fn pay(access: &Access, click: &Click<'_>) -> (bool, Vec<Try>) {
+    let mut tries = Vec::new();
+    let Ok(client) = super::client(PATIENCE) else { return (false, tries) };
+    for number in 1..=TRIES {
+        // The first mistake: a new key, so that the provider cannot know that it is a repeat.
+        let key = format!("{}{}", click.key_prefix, click.tried + tries.len() + 1);
+        let heard = send(&client, access, click, &key).await;
+        let answer = match &heard {
+            Heard::Answer(status, word) if *status < 300 || *status == 402 => Some(word.clone()),
+            // The second one: no answer, or a 500, is taken for "it has not happened".
+            Heard::Answer(..) | Heard::TimedOut | Heard::Lost => None,
+        };
+        tries.push(Try { key, heard });
+        match answer {
+            // The third one: whatever is not paid by now has failed.
+            Some(word) => return (word.as_deref() == Some("succeeded"), tries),
+            None if number < TRIES => tokio::time::sleep(PAUSE).await,
+            None => {}
+        }
+    }
+    (false, tries)
+}
+
+async fn send(client: &reqwest::Client, access: &Access, click: &Click<'_>, key: &str) -> Heard {
+    let body = json!({
+        "reference": click.reference, "amount_minor": click.amount.minor,
+        "currency": click.amount.currency.code(), "payment_token": click.token,
+        "return_url": "http://127.0.0.1/naive",
+    });
+    let request = client
+        .post(format!("{}/v1/payments", access.url))
+        .bearer_auth(access.api_key.expose_secret())
+        .header("Idempotency-Key", key)
+        .header("Content-Type", "application/json")
+        .body(body.to_string());
+    let lost = |reason: &reqwest::Error| {
+        if reason.is_timeout() { Heard::TimedOut } else { Heard::Lost }
+    };
+    let answer = match request.send().await {
+        Ok(answer) => answer,
+        Err(reason) => return lost(&reason),
+    };
+    let status = answer.status().as_u16();
+    match answer.bytes().await {
+        Ok(bytes) => {
+            let object: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+            Heard::Answer(status, object["status"].as_str().map(str::to_owned))
+        }
+        Err(reason) => lost(&reason),
+    }
+}

@@ -1,0 +1,197 @@
+//! What goes wrong in each scenario, as scripts for ExamplePay's control API.
+//!
+//! Every script is for the payments whose key begins with a given prefix, and for the questions
+//! about them: nobody else's payment meets it. With the card it is all a scenario consists of, so
+//! that the naive shop can be given the very same.
+
+use app::pages::lab::{FIELDS, scenario::Scenario};
+use app::text::{Lang, lab::choices};
+use serde_json::{Value, json};
+
+/// A fault: scripts, and the card that goes with them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// What becomes of requests that take money; step by step.
+    take: Vec<Value>,
+    /// What becomes of questions about the payment; step by step.
+    ask: Vec<Value>,
+    /// The last step of the first is for all that follow.
+    stays: bool,
+    /// The last step of the second is.
+    silent: bool,
+    /// What is paid with.
+    pub token: &'static str,
+}
+
+/// Words of a form, one for each of its fields.
+pub type Chosen = [String; FIELDS.len()];
+
+/// Whether a word is one of those that its field offers.
+pub fn is_offered(field: &str, word: &str) -> bool {
+    choices(Lang::en, field).iter().any(|(offered, _)| *offered == word)
+}
+
+const QUESTIONS: [&str; 2] = ["find_payment", "get_payment"];
+
+fn lost() -> Value {
+    json!({"kind": "drop_before_headers"})
+}
+
+fn status(status: u16, body: &str) -> Value {
+    let headers = if status == 429 { json!({"Retry-After": "2"}) } else { json!({}) };
+    json!({"kind": "status", "status": status, "body": body, "headers": headers})
+}
+
+fn broken() -> Value {
+    status(500, r#"{"error":{"type":"api_error","message":"something broke here"}}"#)
+}
+
+fn busy() -> Value {
+    status(429, r#"{"error":{"type":"rate_limited","message":"too many requests"}}"#)
+}
+
+impl Fault {
+    fn taking(steps: impl Into<Vec<Value>>) -> Self {
+        Self { take: steps.into(), ask: Vec::new(), stays: false, silent: false, token: "tok_visa" }
+    }
+
+    fn asking(self, step: &Value, times: usize) -> Self {
+        Self { ask: vec![step.clone(); times], ..self }
+    }
+
+    /// A listed scenario's fault; `None` for what a visitor puts together.
+    pub fn of(scenario: Scenario) -> Option<Self> {
+        let silent = json!({"mode": "never"});
+        let hidden = json!({"execute": true, "answer": lost(), "webhook": silent});
+        let undone = json!({"execute": false, "answer": lost()});
+        Some(match scenario {
+            Scenario::NeverArrived => Self::taking([undone]),
+            Scenario::LostResponse => Self::taking([hidden]),
+            Scenario::Processing => Self { token: "tok_processing", ..Self::taking([]) },
+            Scenario::WebhookFirst => {
+                Self::taking([json!({"delay_ms": 2500, "webhook": {"mode": "before_response"}})])
+            }
+            Scenario::SameMoment => Self::taking([
+                json!({"delay_ms": 3, "webhook": {"mode": "copies", "copies": 2, "delay_ms": 0}}),
+            ]),
+            Scenario::OtherPayload => Self::taking([]),
+            Scenario::WorkerDies => {
+                Self::taking([json!({"answer": {"kind": "never"}, "webhook": silent})])
+            }
+            Scenario::HourOfTimeouts => {
+                let drop = json!({"answer": lost()});
+                Self { stays: true, silent: true, ..Self::taking([hidden]).asking(&drop, 1) }
+            }
+            Scenario::Behind500 => {
+                Self::taking([json!({"answer": broken(), "save": true, "webhook": silent})])
+            }
+            Scenario::CutBody => Self::taking([json!({"answer": {"kind": "cut_mid_body"}})]),
+            Scenario::Busy => Self::taking([json!({"execute": false, "answer": busy()})]),
+            Scenario::Copies => Self::taking([
+                json!({"webhook": {"mode": "copies", "copies": 3, "delay_ms": 1000}}),
+            ]),
+            Scenario::WebhookNever => {
+                Self::taking([json!({"answer": {"kind": "cut_mid_body"}, "webhook": silent})])
+            }
+            Scenario::WebhookDecides => {
+                let down = json!({"answer": status(503, "{}")});
+                let late = json!({"mode": "delayed", "delay_ms": 10_000});
+                let fault = Self::taking([json!({"answer": lost(), "webhook": late})]);
+                Self { silent: true, ..fault.asking(&down, 1) }
+            }
+            Scenario::Forged => {
+                let forged = json!({"mode": "before_response", "wrong": "signature"});
+                Self::taking([json!({"answer": lost(), "webhook": forged})])
+            }
+            Scenario::WrongAmount => Self { token: "tok_wrong_amount", ..Self::taking([]) },
+            Scenario::NotFoundYet => Self::taking([json!({
+                "answer": lost(), "webhook": silent, "lookup": {"not_found_for_ms": 8000},
+            })]),
+            Scenario::Outage => Self::taking([undone]).asking(&json!({"answer": lost()}), 2),
+            Scenario::DoneLate => Self::taking([json!({
+                "execute": "later", "execute_after_ms": 4000, "answer": lost(), "webhook": silent,
+            })]),
+            Scenario::Own => return None,
+        })
+    }
+
+    /// The fault that a form describes; its words are among those offered.
+    pub fn chosen(words: &Chosen) -> Self {
+        let [execute, answer, webhook, lookup, card, times] = words.each_ref().map(String::as_str);
+        let mut step = match execute {
+            "no" => json!({"execute": false}),
+            "later" => json!({"execute": "later", "execute_after_ms": 5000}),
+            _ => json!({"execute": true}),
+        };
+        match answer {
+            "slow" => step["delay_ms"] = json!(3000),
+            "drop" => step["answer"] = lost(),
+            "cut" => step["answer"] = json!({"kind": "cut_mid_body"}),
+            "never" => step["answer"] = json!({"kind": "never"}),
+            "error" | "error_saved" => step["answer"] = broken(),
+            "busy" => step["answer"] = busy(),
+            "html" => step["answer"] = status(200, "<html><body>Welcome</body></html>"),
+            _ => {}
+        }
+        if answer == "error_saved" {
+            step["save"] = json!(true);
+        }
+        step["webhook"] = match webhook {
+            "before" => json!({"mode": "before_response"}),
+            "never" => json!({"mode": "never"}),
+            "delayed" => json!({"mode": "delayed", "delay_ms": 10_000}),
+            "copies" => json!({"mode": "copies", "copies": 3}),
+            "forged" => json!({"wrong": "signature"}),
+            "amount" => json!({"wrong": "amount"}),
+            _ => json!({}),
+        };
+        if lookup == "hidden" {
+            step["lookup"] = json!({"not_found_for_ms": 8000});
+        }
+        let token = match card {
+            "declined" => "tok_declined",
+            "processing" => "tok_processing",
+            "amount" => "tok_wrong_amount",
+            "currency" => "tok_wrong_currency",
+            "unknown" => "tok_unknown_status",
+            "bank" => "tok_3ds",
+            _ => "tok_visa",
+        };
+        let stays = times == "always";
+        let fault = Self { token, stays, silent: stays, ..Self::taking([step]) };
+        match lookup {
+            "down" => fault.asking(&json!({"answer": status(503, "{}")}), 3),
+            "dropped" => fault.asking(&json!({"answer": lost()}), 3),
+            _ => fault,
+        }
+    }
+
+    /// As scripts for all payments whose key begins so.
+    pub fn scripts(&self, prefix: &str) -> Vec<Value> {
+        let script = |operation: &str, steps: &[Value], stays: bool| {
+            let after = if stays { "repeat_last" } else { "normal" };
+            let matches = json!({
+                "door": "examplepay", "operation": operation, "of_key_prefix": prefix,
+            });
+            json!({"match": matches, "steps": steps, "after_steps": after})
+        };
+        let take = Some(&self.take).filter(|it| !it.is_empty());
+        let ask = Some(&self.ask).filter(|it| !it.is_empty());
+        let take = take.map(|steps| script("create_payment", steps, self.stays));
+        let asks =
+            QUESTIONS.iter().filter_map(|operation| Some(script(operation, ask?, self.silent)));
+        take.into_iter().chain(asks).collect()
+    }
+
+    /// The same without any events, for whoever listens to none.
+    pub fn deaf(mut self) -> Self {
+        for step in &mut self.take {
+            step["webhook"] = json!({"mode": "never"});
+        }
+        // What comes after the last step is normal, but for its event.
+        if !self.stays {
+            self.take.push(json!({"webhook": {"mode": "never"}}));
+        }
+        Self { ask: Vec::new(), stays: true, ..self }
+    }
+}
