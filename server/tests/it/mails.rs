@@ -277,7 +277,8 @@ impl MailServer {
         let port = listener.local_addr().unwrap().port();
         let server = Self { port, mails: Arc::default(), connections: Arc::default() };
         let (mails, connections) = (Arc::clone(&server.mails), Arc::clone(&server.connections));
-        let mut plan = plan.iter().copied();
+        let plan = plan.to_vec();
+        let mut plan = plan.into_iter();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 *connections.lock().unwrap() += 1;
