@@ -69,7 +69,7 @@ test("a parcel whose answer is lost is being confirmed, and the order stays paid
   const checkout = await shop.buy("tok_visa");
   await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
   await expect(page.locator("[data-partner='parcel']")).toContainText("being confirmed by a person", { timeout: 30_000 });
-  await expect(page.locator("[data-partner='Invoice']")).toContainText(/INV-/, { timeout: 30_000 });
+  await expect(page.locator("[data-partner='invoice']")).toContainText(/INV-/, { timeout: 30_000 });
   await until("one parcel, and no more", async () => {
     const { effects } = await world.ask("partners/ledger");
     return effects.filter((it: any) => it.kind === "shipment").length === 1;
