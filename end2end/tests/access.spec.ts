@@ -66,28 +66,34 @@ test("a purchase by keyboard alone, and the focus is seen at every stop", async 
   await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
 });
 
-test("a screen reader hears each new state once, and no check", async ({ page, world }) => {
-  await world.tell("webhooks/mode", { mode: "off" });
-  const shop = new Shop(page);
-  const checkout = await shop.buy("tok_processing");
-  await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
-  const region = page.locator("[data-spoken]");
-  // The region is there, and silent, before there is anything to say.
-  await expect(region).toHaveAttribute("role", "status");
-  await expect(region).toHaveAttribute("aria-live", "polite");
-  await expect(region).toHaveAttribute("aria-atomic", "true");
-  await page.evaluate(() => {
-    (window as any).heard = [];
-    const spoken = document.querySelector("[data-spoken]")!;
-    new MutationObserver(() => (window as any).heard.push(spoken.textContent)).observe(spoken, { childList: true, characterData: true, subtree: true });
-    (window as any).focused = document.activeElement;
+test.describe("while the provider takes its time", () => {
+  test.use({ options: { scale: "0.2", provider: { EXAMPLEPAY_PROCESSING_MS: "600000" } } });
+
+  test("a screen reader hears each new state once, and no check", async ({ page, world }) => {
+    await world.tell("webhooks/mode", { mode: "off" });
+    const shop = new Shop(page);
+    const checkout = await shop.buy("tok_processing");
+    await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
+    const region = page.locator("[data-spoken]");
+    // The region is there, and silent, before there is anything to say.
+    await expect(region).toHaveAttribute("role", "status");
+    await expect(region).toHaveAttribute("aria-live", "polite");
+    await expect(region).toHaveAttribute("aria-atomic", "true");
+    await page.evaluate(() => {
+      (window as any).heard = [];
+      const spoken = document.querySelector("[data-spoken]")!;
+      new MutationObserver(() => (window as any).heard.push(spoken.textContent)).observe(spoken, { childList: true, characterData: true, subtree: true });
+      (window as any).focused = document.activeElement;
+    });
+    await until("two more questions", () => world.rows("select count(*) as n from attempts where step is null")[0].n >= 3);
+    expect(await page.evaluate(() => (window as any).heard)).toEqual([]);
+    const [held] = world.rows("select provider_operation_id as id from operations where kind = 'payment'");
+    await world.tell(`payments/${held.id}`, { status: "succeeded" });
+    await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
+    await expect(region).toContainText("Your order is paid");
+    expect(await page.evaluate(() => (window as any).heard.length)).toBe(1);
+    expect(await page.evaluate(() => document.activeElement === (window as any).focused), "the focus is not moved").toBe(true);
   });
-  await until("two more questions", () => world.rows("select count(*) as n from attempts where step is null")[0].n >= 3);
-  expect(await page.evaluate(() => (window as any).heard)).toEqual([]);
-  await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
-  await expect(region).toContainText("Your order is paid");
-  expect(await page.evaluate(() => (window as any).heard.length)).toBe(1);
-  expect(await page.evaluate(() => document.activeElement === (window as any).focused), "the focus is not moved").toBe(true);
 });
 
 test("a decline is an alert", async ({ page, world }) => {

@@ -313,7 +313,9 @@ pub async fn cancel(engine: &Engine, id: CheckoutId, customer: CustomerId) -> Re
     work.update_order(&order, now).await?;
     work.insert_outbox(&format!("order.{state}"), &order.id.to_string(), &order.reference, now)
         .await?;
-    for operation in operations.iter().filter(|operation| operation.state.is_open()) {
+    // One whose provider is not set up any more meets the wish when it is set up again.
+    let reachable = |it: &&Operation| it.state.is_open() && engine.capability(it).is_ok();
+    for operation in operations.iter().filter(reachable) {
         let loaded = engine.load(work.as_mut(), operation.id).await?;
         engine.apply(work.as_mut(), loaded, &Evidence::Tick, Lease::Keep, now).await?;
     }
@@ -329,7 +331,7 @@ pub async fn hint(engine: &Engine, id: CheckoutId) -> Result<(), Error> {
     let Some(order) = work.order_of_checkout(id).await? else { return Ok(()) };
     let open = work.operations_of(order.id).await?.into_iter().find(unsettled);
     drop(work);
-    let Some(operation) = open else { return Ok(()) };
+    let Some(operation) = open.filter(|it| engine.capability(it).is_ok()) else { return Ok(()) };
     let mut work = engine.store.write().await?;
     let loaded = engine.load(work.as_mut(), operation.id).await?;
     if !loaded.operation.state.is_open()

@@ -477,6 +477,23 @@ async fn an_order_is_paid_by_one_provider_while_another_of_its_providers_was_tak
 }
 
 #[tokio::test]
+async fn an_order_is_given_up_while_its_provider_was_taken_out_and_ends_when_it_is_back() {
+    let mut world = World::start().await;
+    let checkout = world.buy("paypal:wallet").await;
+    world.until(&checkout, &["requires_action"]).await;
+    world.restart_with_all(&NO_PAYPAL);
+    assert_eq!(page(&world, &checkout).await.0, 200);
+    let wish = world.request(Method::POST, &format!("/checkout/{checkout}/cancel"));
+    let wish = wish.header("Content-Type", "application/x-www-form-urlencoded").body("");
+    assert_eq!(world.send(wish).await.0, 303);
+    assert_eq!(world.order_state(&checkout).await, "cancel_requested", "the wish is kept");
+    assert_eq!(world.state(&checkout).await, "requires_action", "and nothing is made up");
+    world.restart_with_all(&PAYPAL_AGAIN);
+    world.agree(&checkout, "canceled", 0).await;
+    assert_eq!(world.order_state(&checkout).await, "canceled");
+}
+
+#[tokio::test]
 async fn a_start_without_a_provider_that_is_still_needed_says_so_in_one_line_of_the_log() {
     let mut world = World::start().await;
     for _ in 0..2 {
