@@ -42,12 +42,17 @@ async function loaded(browser, address, cookie) {
     await context.addCookies(pairs.map((it) => ({ name: it.split("=")[0], value: it.slice(it.indexOf("=") + 1), url: address })));
     const page = await context.newPage();
     const answers = [];
+    const open = new Set();
+    page.on("request", (request) => open.add(request));
+    for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => open.delete(request));
     page.on("response", (answer) => answers.push([answer.url(), answer.headers()["content-type"] ?? ""]));
     await page.goto(address, { waitUntil: "load" });
     const islands = await page.locator("leptos-island").count();
     // Islands arrive when the browser is idle; a page with an open stream is never without a request.
     if (islands) await until("the islands' wasm arrives", () => answers.some(([, type]) => type === "application/wasm"));
-    await page.waitForTimeout(500);
+    // What the islands load when they wake is asked for before the browser is idle again.
+    await page.evaluate(() => new Promise((idle) => requestIdleCallback(() => requestIdleCallback(idle))));
+    await until("everything but live news has arrived", () => [...open].every((it) => it.resourceType() === "eventsource"));
     return { islands, answers };
   } finally {
     await context.close();

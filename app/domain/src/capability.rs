@@ -55,6 +55,9 @@ pub struct Capability {
     /// Whether nothing takes effect without our last step: an object that waits for it and was
     /// never sent it is harmless, and may be left behind where it cannot be cancelled.
     pub needs_our_last_step: bool,
+    /// Whether a shopper who was sent to the provider's page holds enough to pay a declined object
+    /// without us: then a decline is the end only once the object is cancelled.
+    pub declined_stays_payable: bool,
     /// How long a connection may take.
     pub connect_timeout: Duration,
     /// How long an answer may take. It ends a call, never an operation.

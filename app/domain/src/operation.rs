@@ -268,6 +268,10 @@ pub struct Snapshot {
     pub order: Option<OrderFacts>,
     /// Its order no longer needs it: a parcel of an order that was refunded.
     pub given_up: bool,
+    /// The shopper was sent to the provider's page at some time.
+    pub was_shown: bool,
+    /// The provider said no to it at some time.
+    pub was_declined: bool,
 }
 
 impl Snapshot {
@@ -287,6 +291,16 @@ impl Snapshot {
             && self.capability.cancel.is_none()
             && last.is_some_and(Step::is_clean)
             && self.state != State::Requested
+    }
+
+    /// Whether a no leaves an object that could still be paid without us.
+    fn stays_payable(&self) -> bool {
+        self.capability.declined_stays_payable && self.was_shown
+    }
+
+    /// Whether it was declined and its object is still to be closed.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.stays_payable() && self.was_declined && self.state == State::RequiresAction
     }
 
     /// Whether its order can no longer take its effect.
@@ -850,9 +864,17 @@ fn definitive(s: &Snapshot, outcome: &Outcome, found: &Found, channel: Channel) 
     match outcome {
         Outcome::Succeeded => success(s, found),
         Outcome::Rejected { code } => {
-            let mut decision = moved(State::Rejected).knowing(found);
+            let mut decision = if s.stays_payable() {
+                to_the_shopper(s, "", Some(s.entered_at), found)
+            } else {
+                moved(State::Rejected).knowing(found)
+            };
             decision.facts.decline_code = Some(code.clone());
             decision
+        }
+        // Declined before, and closed now: that was the end of it.
+        Outcome::Canceled if s.stays_payable() && s.was_declined && !s.is_unwanted() => {
+            moved(State::Rejected).knowing(found)
         }
         Outcome::Canceled => {
             let why = if s.is_canceling() { CanceledWhy::Expired } else { CanceledWhy::ByProvider };
@@ -860,18 +882,7 @@ fn definitive(s: &Snapshot, outcome: &Outcome, found: &Found, channel: Channel) 
             moved(State::Canceled).because(why).knowing(found)
         }
         Outcome::Reversed => reversed(s, found),
-        // What nobody can cancel any more stays with the person who looks at it.
-        Outcome::ActionRequired { .. } if s.state == State::RequiresReview && !cancels_once(s) => {
-            unchanged().knowing(found).acknowledging()
-        }
-        Outcome::ActionRequired { url, expires_at } => {
-            let mut decision = moved(State::RequiresAction).knowing(found);
-            decision.facts.acknowledged = true;
-            // Action news for something in review finds its time already over.
-            let over = (s.state == State::RequiresReview).then_some(s.entered_at);
-            decision.facts.action = Some((url.clone(), over.or(*expires_at)));
-            decision
-        }
+        Outcome::ActionRequired { url, expires_at } => to_the_shopper(s, url, *expires_at, found),
         Outcome::Processing => {
             let mut decision = if s.state == State::RequiresReview {
                 unchanged()
@@ -886,14 +897,35 @@ fn definitive(s: &Snapshot, outcome: &Outcome, found: &Found, channel: Channel) 
     }
 }
 
+/// The object can be paid by the shopper alone, who is asked to, or who was too late: then it is
+/// cancelled at the provider.
+fn to_the_shopper(
+    s: &Snapshot,
+    url: &str,
+    expires_at: Option<Timestamp>,
+    found: &Found,
+) -> Decision {
+    // What nobody can cancel any more stays with the person who looks at it.
+    if s.state == State::RequiresReview && !cancels_once(s) {
+        return unchanged().knowing(found).acknowledging();
+    }
+    let mut decision = moved(State::RequiresAction).knowing(found).acknowledging();
+    // Action news for something in review, or declined before, finds its time already over.
+    let late = s.state == State::RequiresReview || (s.stays_payable() && s.was_declined);
+    let expires_at = if late { Some(s.entered_at) } else { expires_at };
+    decision.facts.action = Some((url.to_owned(), expires_at));
+    decision
+}
+
 /// The effect exists. Whether the order takes it depends on the order as it is now.
 fn success(s: &Snapshot, found: &Found) -> Decision {
     let mut decision = moved(State::Succeeded).knowing(found);
     decision.facts.effect = found.amount.or(s.amount);
-    let Some(order) = s.order else { return decision };
+    // A refund that was refused and a parcel whose order was given up are told to a person too.
     if s.state.is_void() || s.is_unwanted() {
         decision = decision.odd(Anomaly::LateSuccess);
     }
+    let Some(order) = s.order else { return decision };
     let taken = order.state == OrderState::AwaitingPayment && order.goods_available;
     decision.with(if taken { Effect::TakePayment } else { Effect::OweRefund })
 }

@@ -159,6 +159,10 @@ pub fn next_due(
             let over = s.action_until();
             let waiting = now < over && !s.is_unwanted();
             let ask = if asks { poll } else { over };
+            // Declined, and to be closed before the shopper is told: nobody waits for a question.
+            if s.is_closing() && s.cancel_sends() == 0 && !waiting {
+                return Some(now);
+            }
             Some(if waiting { ask.min(over) } else { poll })
         }
         State::RequiresReview => {

@@ -195,6 +195,8 @@ impl Engine {
         };
         let mut snapshot = self.snapshot(&operation, &steps, &attempts, capability, facts);
         snapshot.given_up = is_given_up(&operation, &order);
+        snapshot.was_shown = snapshot.capability.declined_stays_payable
+            && work.was_in(id, &[State::RequiresAction]).await?;
         let progress = progress(&operation, &attempts);
         Ok(Loaded { operation, steps, order, siblings, attempts, snapshot, progress })
     }
@@ -241,6 +243,8 @@ impl Engine {
             capability,
             cancel_grace: self.timing.cancel_grace,
             given_up: false,
+            was_shown: false,
+            was_declined: operation.decline_code.is_some(),
             order,
         }
     }

@@ -104,7 +104,7 @@ async fn judge(
     if event.live != adapter.live() {
         let detail = format!("event {} comes from the other mode", event.id);
         engine
-            .alert(work, &format!("live-mode:{}", adapter.name()), "live_mode", &detail, now)
+            .alert(work, &live_mode(adapter.name(), now), "live_mode", &detail, now)
             .await?;
         work.update_event(id, EventState::Unmatched, None, None, now).await?;
         return Ok((Ingested::Unmatched, Outcome::default()));
@@ -176,6 +176,12 @@ async fn park(
     Ok(work.update_event(id, EventState::Parked, None, Some(now.after(wait)), now).await?)
 }
 
+/// The name of the incident that events come from the other mode: one a day, as nothing tells its
+/// end.
+fn live_mode(provider: &str, now: Timestamp) -> String {
+    format!("live-mode:{provider}:{}", now.0.div_euclid(24 * 3600 * 1000))
+}
+
 /// The name of the incident that an event could not be judged.
 fn parked(event: &StoredEvent) -> String {
     format!("parked:{}:{}", event.provider, event.event_id)
@@ -184,7 +190,8 @@ fn parked(event: &StoredEvent) -> String {
 /// Judges events that wait: parked ones, and unmatched ones after a provider's id was stored.
 pub async fn retry_parked(engine: &Engine) -> Result<(), Error> {
     let mut work = engine.store.read().await?;
-    let waiting = work.waiting_events(clock::now(), 20).await?;
+    let set_up: Vec<&str> = engine.providers.iter().map(|it| it.name()).collect();
+    let waiting = work.waiting_events(&set_up, clock::now(), 20).await?;
     drop(work);
     for stored in waiting {
         let Some(adapter) = engine.provider(&stored.provider) else { continue };

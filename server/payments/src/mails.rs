@@ -24,6 +24,8 @@ use crate::{
 
 /// How long one try may take before it counts as one without an answer.
 const TRY: Duration = Duration::from_secs(60);
+/// The states in which a shopper is told to wait for the outcome.
+const UNKNOWN: [State; 2] = [State::PendingConfirmation, State::RequiresReview];
 /// How many mails one look takes.
 const BATCH: u32 = 32;
 
@@ -88,7 +90,8 @@ pub async fn keep(
     if order.mail_to.is_none() || operation.state == before.state {
         return Ok(());
     }
-    let taken = if order.state == OrderState::Paid && old != OrderState::Paid {
+    let pays = matches!(order.state, OrderState::Paid | OrderState::PartiallyRefunded);
+    let taken = if pays && old == OrderState::AwaitingPayment {
         Taken::Pays
     } else if outcome.decision.effects.contains(&Effect::OweRefund) {
         Taken::Unwanted
@@ -98,7 +101,7 @@ pub async fn keep(
     let canceling = loaded.steps.iter().any(|step| step.cancels);
     let face = read::face(before, old, canceling);
     let promised = matches!(face, Face::Checking | Face::InReview)
-        || (operation.kind == Kind::PAYMENT && work.was_unknown(operation.id).await?);
+        || (operation.kind == Kind::PAYMENT && work.was_in(operation.id, &UNKNOWN).await?);
     if let Some(fact) = fact_of(&operation.kind, operation.state, taken, promised) {
         work.insert_mail(&fresh(operation, fact, now)).await?;
     }

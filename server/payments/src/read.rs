@@ -293,7 +293,8 @@ pub async fn record(engine: &Engine, reference: &str) -> Result<Option<OrderReco
     let operations = work.operations_of(order.id).await?;
     let left = operations.iter().filter_map(|it| refunds::left(it, &operations));
     let refundable = left.filter(|left| left.currency == order.amount.currency);
-    let refundable = refundable.map(|left| left.minor).sum();
+    // One refund takes from one payment.
+    let refundable = refundable.map(|left| left.minor).max().unwrap_or_default();
     let asked = work.newest_ask(order.id).await?;
     Ok(Some(OrderRecord {
         state: order.state,

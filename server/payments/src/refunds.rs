@@ -4,7 +4,7 @@
 //! reserved, so that all of them together never exceed what was taken.
 
 use domain::{
-    evidence::{Evidence, Verdict},
+    evidence::{Evidence, Outcome as Told, Verdict},
     fingerprint::fingerprint,
     id::OperationId,
     money::{Currency, Money},
@@ -60,14 +60,23 @@ pub fn left(payment: &Operation, operations: &[Operation]) -> Option<Money> {
     Some(Money::new(rest.max(0), taken.currency))
 }
 
-/// How much of a payment has gone back, or may have. What a provider tells may be of any size, and
-/// in another currency: that cannot be compared, so all of it counts as gone.
+/// How much of a payment has gone back, or may have.
 pub fn gone(payment: &Operation, operations: &[Operation]) -> i64 {
+    back(payment, operations, |state| !state.is_void() && state != State::Reversed)
+}
+
+/// How much of it has gone back for certain.
+pub fn returned(payment: &Operation, operations: &[Operation]) -> i64 {
+    back(payment, operations, |state| state == State::Succeeded)
+}
+
+/// What a provider tells may be of any size, and in another currency: that cannot be compared, so
+/// all of it counts as gone.
+fn back(payment: &Operation, operations: &[Operation], counts: impl Fn(State) -> bool) -> i64 {
     let taken = payment.effect.unwrap_or(payment.amount);
     operations
         .iter()
-        .filter(|it| it.refunds == Some(payment.id))
-        .filter(|it| !it.state.is_void() && it.state != State::Reversed)
+        .filter(|it| it.refunds == Some(payment.id) && counts(it.state))
         .map(|it| if it.amount.currency == taken.currency { it.amount } else { taken })
         .fold(0, |sum, amount| sum.saturating_add(amount.minor))
 }
@@ -232,6 +241,11 @@ pub async fn record_external(
             }
             id
         }
+        // It moved nothing, or moved it back, before we heard of it: there is nothing to record.
+        None if matches!(listed.outcome, Told::Rejected { .. } | Told::Canceled) => {
+            let payment = parent_of(work, provider, listed).await?;
+            return Ok(payment.map(|it| (it.id, Outcome::default())));
+        }
         None => {
             let Some(id) = open_external(engine, work, provider, listed, now).await? else {
                 return Ok(None);
@@ -240,6 +254,9 @@ pub async fn record_external(
         }
     };
     let loaded = engine.load(work, id).await?;
+    if listed.outcome == Told::Succeeded {
+        asks::answer(work, loaded.order.id, now).await?;
+    }
     let found = domain::evidence::Found {
         provider_id: Some(listed.provider_id.clone()),
         amount: Some(listed.amount),
@@ -251,6 +268,23 @@ pub async fn record_external(
     Ok(Some((id, outcome)))
 }
 
+/// The payment that a record of theirs names.
+async fn parent_of(
+    work: &mut dyn Work,
+    provider: &str,
+    listed: &Listed,
+) -> Result<Option<Operation>, Error> {
+    let Some(parent) = &listed.parent else { return Ok(None) };
+    let id = match work.find_operation(provider, Named::ProviderId(parent)).await? {
+        Some(id) => Some(id),
+        None => work.find_operation(provider, Named::EffectId(parent)).await?,
+    };
+    match id {
+        Some(id) => Ok(work.operation(id).await?),
+        None => Ok(None),
+    }
+}
+
 async fn open_external(
     engine: &Engine,
     work: &mut dyn Work,
@@ -258,13 +292,7 @@ async fn open_external(
     listed: &Listed,
     now: Timestamp,
 ) -> Result<Option<OperationId>, Error> {
-    let Some(parent) = &listed.parent else { return Ok(None) };
-    let payment = match work.find_operation(provider, Named::ProviderId(parent)).await? {
-        Some(id) => Some(id),
-        None => work.find_operation(provider, Named::EffectId(parent)).await?,
-    };
-    let Some(payment) = payment else { return Ok(None) };
-    let Some(payment) = work.operation(payment).await? else { return Ok(None) };
+    let Some(payment) = parent_of(work, provider, listed).await? else { return Ok(None) };
     let Some(order) = work.order(payment.order_id).await? else { return Ok(None) };
     let operations = work.operations_of(order.id).await?;
     if may_be_ours(&payment, &operations, listed) {
@@ -287,7 +315,6 @@ async fn open_external(
     let moved = Operation { version: version + 1, ..operation };
     work.update_operation(&moved, version).await?;
     noted(work, &moved, order.clone(), "made_elsewhere", "provider", now).await?;
-    asks::answer(work, order.id, now).await?;
     let detail = format!(
         "{} of order {} is told to go back at {provider} without us",
         amount, order.reference

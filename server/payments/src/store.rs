@@ -490,6 +490,7 @@ pub trait Work: Send {
     /// Events that wait to be tried again.
     async fn waiting_events(
         &mut self,
+        providers: &[&str],
         now: Timestamp,
         limit: u32,
     ) -> Result<Vec<StoredEvent>, StoreError>;
@@ -568,8 +569,8 @@ pub trait Work: Send {
         &mut self,
         before: Timestamp,
     ) -> Result<Vec<(OrderId, OperationId)>, StoreError>;
-    /// Whether an operation's outcome was ever on record as unknown.
-    async fn was_unknown(&mut self, operation: OperationId) -> Result<bool, StoreError>;
+    /// Whether an operation was ever in one of these states.
+    async fn was_in(&mut self, operation: OperationId, any: &[State]) -> Result<bool, StoreError>;
 
     /// The newest request for a refund of an order.
     async fn newest_ask(&mut self, order: OrderId) -> Result<Option<RefundAsk>, StoreError>;

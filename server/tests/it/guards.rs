@@ -113,7 +113,7 @@ async fn what_the_token_took_is_gone_from_the_time_of_its_request() {
 }
 
 /// A post that bears all that a signature of PayPal needs, and is none.
-async fn forged(world: &World, change: &[(&'static str, String)]) -> reqwest::RequestBuilder {
+pub async fn forged(world: &World, change: &[(&'static str, String)]) -> reqwest::RequestBuilder {
     let time: String = sqlx::query_scalar("select strftime('%Y-%m-%dT%H:%M:%SZ', 'now')")
         .fetch_one(world.database())
         .await

@@ -297,14 +297,33 @@ async fn paypal_itself_may_be_asked_whether_an_event_is_its_own() {
     let answer = world.control("/control/webhooks", &forged).await;
     assert!(answer.to_string().contains("400"), "{answer}");
     assert_eq!(world.number(told).await, 1);
+    let asked = async || {
+        let requests = world.requests().await;
+        requests.iter().filter(|it| it["operation"] == "verify_webhook").count()
+    };
+    let before = asked().await;
+    assert!(before >= 2, "the log tells who asked: {before}");
+    // Whoever has no signature to show, or an old one, does not make us ask.
+    for (name, value) in [
+        ("PayPal-Transmission-Sig", "not base64!"),
+        ("PayPal-Transmission-Time", "2020-01-01T00:00:00Z"),
+        ("PayPal-Auth-Algo", "none"),
+    ] {
+        let post = crate::guards::forged(&world, &[(name, value.to_owned())]).await;
+        assert_eq!(post.send().await.unwrap().status(), 400, "{name}: {value}");
+    }
+    assert_eq!(asked().await, before);
 }
 
 #[tokio::test]
 async fn without_an_access_token_nothing_was_sent_and_an_expired_one_is_replaced() {
     let world = World::start().await;
-    let down = json!([{"answer": status(503, "{}")}, {"answer": status(503, "{}")}]);
-    world.fault("token", down).await;
+    // Whoever asks first: the daily comparison wants a token of its own.
+    let down = json!([{"answer": status(503, "{}")}]);
+    world.fault_then("token", down, "repeat_last").await;
     let checkout = world.buy(PAYPAL.pays).await;
+    world.until(&checkout, &["retry_scheduled"]).await;
+    world.control("/control/faults/clear", &json!({})).await;
     approve(&world, PAYPAL, &checkout, "balance").await;
     expect_paid_once(&world, PAYPAL, &checkout, "no token at first").await;
     let history = world.history(&checkout).await;

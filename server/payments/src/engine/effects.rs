@@ -114,15 +114,17 @@ impl Engine {
         let old = loaded.order.state;
         // What went back before we knew that it had come.
         let gone = refunds::gone(&loaded.operation, &loaded.siblings);
+        let surely_gone = refunds::returned(&loaded.operation, &loaded.siblings);
+        let came = loaded.operation.effect.unwrap_or(loaded.operation.amount).minor;
         for effect in outcome.decision.effects.clone() {
             match effect {
-                Effect::TakePayment if gone > 0 => {
-                    let detail = format!(
-                        "the payment of order {} came after {gone} of it had gone back",
-                        loaded.order.reference
-                    );
-                    let name = format!("returned-before-taken:{}", loaded.operation.id);
-                    self.alert(work, &name, "returned_before_taken", &detail, now).await?;
+                // It ends where it would have ended, had we heard of both in their order.
+                Effect::TakePayment if gone >= came => {
+                    self.returned_before_taken(work, loaded, gone, now).await?;
+                    loaded.order.state = decide_order(old, OrderNews::PaymentUnwanted);
+                    if surely_gone >= came {
+                        loaded.order.state = refunded(loaded.order.state);
+                    }
                 }
                 Effect::TakePayment => {
                     if loaded.order.goods == Goods::Free {
@@ -136,15 +138,18 @@ impl Engine {
                     loaded.order.goods = Goods::Sold;
                     loaded.order.state = decide_order(old, OrderNews::PaymentTaken);
                     partners::open_all(self, work, &mut loaded.order, now).await?;
+                    if gone > 0 {
+                        self.returned_before_taken(work, loaded, gone, now).await?;
+                        let news = OrderNews::Refunded { total: false, some: true };
+                        loaded.order.state = decide_order(loaded.order.state, news);
+                    }
                 }
                 Effect::OweRefund => {
                     loaded.order.state = decide_order(old, OrderNews::PaymentUnwanted);
                     self.owe_refund(work, loaded, now).await?;
-                    let effect = loaded.operation.effect.unwrap_or(loaded.operation.amount);
-                    if gone >= effect.minor {
+                    if surely_gone >= came {
                         // All of it had gone back without us.
-                        let news = OrderNews::Refunded { total: true, some: true };
-                        loaded.order.state = decide_order(loaded.order.state, news);
+                        loaded.order.state = refunded(loaded.order.state);
                     }
                 }
                 Effect::PaymentUndone => {
@@ -188,6 +193,22 @@ impl Engine {
             mails::keep(work, loaded, before, outcome, old, now).await?;
         }
         Ok(loaded.order.state != old)
+    }
+
+    /// Money went back before it was known to have come: a person is told.
+    async fn returned_before_taken(
+        &self,
+        work: &mut dyn Work,
+        loaded: &Loaded,
+        gone: i64,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let detail = format!(
+            "the payment of order {} came after {gone} of it had gone back",
+            loaded.order.reference
+        );
+        let name = format!("returned-before-taken:{}", loaded.operation.id);
+        self.alert(work, &name, "returned_before_taken", &detail, now).await
     }
 
     /// What the rest of the shop is told, once per fact.
@@ -238,16 +259,7 @@ impl Engine {
             return Err(Error::UnknownProvider);
         };
         let Some(capability) = provider.capability(&Kind::REFUND) else {
-            let detail = format!("order {} is owed {amount}", loaded.order.reference);
-            return self
-                .alert(
-                    work,
-                    &format!("refund-by-hand:{}", payment.id),
-                    "refund_by_hand",
-                    &detail,
-                    now,
-                )
-                .await;
+            return self.by_hand(work, loaded, amount, now).await;
         };
         let reference = format!("{}-C{version}", payment.reference);
         let operation = Operation {
@@ -268,10 +280,27 @@ impl Engine {
             })
         };
         let prefix = format!("refund:comp:{}:v{version}", payment.id);
-        self.open(work, &operation, &loaded.order, Some(payment), &prefix).await?;
+        match self.open(work, &operation, &loaded.order, Some(payment), &prefix).await {
+            // The provider takes no such amount. That the money came is recorded all the same.
+            Err(Error::Invalid(_)) => return self.by_hand(work, loaded, amount, now).await,
+            opened => opened?,
+        }
         tracing::info!(operation_id = %operation.id, business_state = %operation.state,
             "a refund of {amount} is owed for order {}", loaded.order.reference);
         Ok(())
+    }
+
+    /// Money is owed that no operation can send back.
+    async fn by_hand(
+        &self,
+        work: &mut dyn Work,
+        loaded: &Loaded,
+        amount: Money,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let detail = format!("order {} is owed {amount}", loaded.order.reference);
+        let incident = format!("refund-by-hand:{}", loaded.operation.id);
+        self.alert(work, &incident, "refund_by_hand", &detail, now).await
     }
 
     /// What the order's refunds add up to.
@@ -298,10 +327,16 @@ impl Engine {
         // A compensating refund of a second payment leaves the first one's standing alone.
         let extra = loaded.operation.compensates.is_some()
             && matches!(loaded.order.state, OrderState::Paid | OrderState::PartiallyRefunded);
-        if !extra {
-            let news = OrderNews::Refunded { total: returned >= taken && taken > 0, some };
+        let total = returned >= taken && taken > 0;
+        if !extra || total {
+            let news = OrderNews::Refunded { total, some };
             loaded.order.state = decide_order(loaded.order.state, news);
         }
         Ok(())
     }
+}
+
+/// All that came has gone back.
+fn refunded(state: OrderState) -> OrderState {
+    decide_order(state, OrderNews::Refunded { total: true, some: true })
 }

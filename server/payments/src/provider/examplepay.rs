@@ -25,6 +25,8 @@ use super::{
 };
 
 /// Test tokens that ExamplePay knows, in the order the demo shop shows them.
+/// The most rows that a list of ExamplePay's has.
+const LIST_LIMIT: usize = 500;
 const TEST_TOKENS: [&str; 13] = [
     "tok_visa",
     "tok_lost_response",
@@ -393,6 +395,7 @@ impl Provider for ExamplePay {
             names_amount: true,
             late_failure_reverses: false,
             needs_our_last_step: false,
+            declined_stays_payable: false,
             connect_timeout: self.settings.connect_timeout,
             response_timeout: self.settings.response_timeout,
             deadline: self.settings.payment_deadline,
@@ -503,7 +506,10 @@ impl Provider for ExamplePay {
                 .ok()
                 .filter(|reply| reply.status.is_success())
                 .and_then(|reply| serde_json::from_slice::<List>(&reply.body).ok());
-            let Some(list) = list else { return Listing::Unanswered };
+            // A full page may not be the last one.
+            let Some(list) = list.filter(|list| list.data.len() < LIST_LIMIT) else {
+                return Listing::Unanswered;
+            };
             all.extend(list.data.iter().filter_map(|object| listed(object, kind)));
         }
         Listing::All { rows: all, complete_until: None }

@@ -252,6 +252,7 @@ impl Provider for Invoicing {
             names_amount: true,
             late_failure_reverses: false,
             needs_our_last_step: false,
+            declined_stays_payable: false,
             connect_timeout: self.settings.connect_timeout,
             response_timeout: self.settings.response_timeout,
             deadline: self.settings.deadline,

@@ -28,12 +28,12 @@ use domain::{
 use reqwest::{Client, RequestBuilder, StatusCode};
 use secrecy::SecretString;
 use serde_json::json;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 
 use self::{
     judge::{answered, decode, decode_lookup, parse_event},
     signature::Certificates,
-    token::Tokens,
+    token::{NoToken, Tokens},
 };
 use super::{
     Answer, Call, EncodeError, Encoded, Event, Intent, Listed, Listing, Provider, Question,
@@ -86,13 +86,19 @@ pub struct PayPalSettings {
     pub refund_deadline: Duration,
 }
 
+/// How many events PayPal itself is asked about at the same time.
+const VERIFYING: usize = 4;
+
 /// The PayPal adapter.
 pub struct PayPal {
     client: Client,
     tokens: Tokens,
     certificates: Certificates,
+    /// Places for events that PayPal itself is asked about.
+    verifying: Semaphore,
     settings: PayPalSettings,
-    /// The report has a token of its own: a refusal there costs no payment its token.
+    /// The report and the check of events have a token of their own: a refusal there costs no
+    /// payment its token.
     list_tokens: Tokens,
     /// When the report was refused for want of a permission.
     list_refused: Mutex<Option<Instant>>,
@@ -108,6 +114,7 @@ impl PayPal {
             client: wire::client(settings.connect_timeout)?,
             tokens: Tokens::default(),
             certificates: Certificates::default(),
+            verifying: Semaphore::new(VERIFYING),
             settings,
             list_tokens: Tokens::default(),
             list_refused: Mutex::default(),
@@ -132,12 +139,14 @@ impl PayPal {
     ) -> Answer {
         let started = Instant::now();
         let token = tokio::time::timeout(time, self.tokens.get(&self.client, &self.settings, time));
-        let token = token.await.ok().flatten();
+        let token = token.await.unwrap_or(Err(NoToken::Unanswered));
         // What the token took is gone; a request that could outlive its time is not begun.
         let left = time.saturating_sub(started.elapsed());
-        let Some(token) = token.filter(|_| left >= time / 2) else {
+        let Some(token) = token.as_ref().ok().filter(|_| left >= time / 2) else {
+            let refused = matches!(token, Err(NoToken::Refused));
             return Answer {
                 provider_error: Some("no access token".to_owned()),
+                unlisted: refused.then(|| "PayPal refuses our client id or secret".to_owned()),
                 ..super::unsent(asking)
             };
         };
@@ -148,7 +157,7 @@ impl PayPal {
             Ok(reply) => {
                 let mut judged = judge(&reply);
                 if reply.status == StatusCode::UNAUTHORIZED {
-                    self.tokens.forget(&token).await;
+                    self.tokens.forget(token).await;
                     // An old token may just have expired; a new one that is refused is a setting.
                     if !token.fresh && judged.0 == Verdict::NotExecuted(NotExecuted::Configuration)
                     {
@@ -212,6 +221,7 @@ impl Provider for PayPal {
             names_amount: true,
             late_failure_reverses: false,
             needs_our_last_step: true,
+            declined_stays_payable: false,
             connect_timeout: self.settings.connect_timeout,
             response_timeout: self.settings.response_timeout,
             deadline: self.settings.payment_deadline,
@@ -282,8 +292,12 @@ impl Provider for PayPal {
         let Some(webhook_id) = &self.settings.webhook_id else { return Err(WebhookError::Off) };
         let signed = signature::Signed::read(headers).ok_or(WebhookError::Signature)?;
         let genuine = match &self.settings.trust {
+            // Nothing is asked or fetched for what cannot be genuine.
+            _ if !signed.is_plausible(now) => false,
+            // A certificate elsewhere than at PayPal, or no event at all, makes us ask nothing.
+            Trust::Call if !signed.is_of(&self.settings.base_url) => false,
+            Trust::Call if parse_event(body, self.live()).is_err() => false,
             Trust::Call => self.asks_paypal(&signed, webhook_id, body).await,
-            Trust::Certificate(_) if !signed.is_plausible(now) => false,
             Trust::Certificate(roots) => {
                 let certificate = self.certificates.get(&self.client, roots, &signed).await;
                 certificate.is_some_and(|chain| {
@@ -397,7 +411,7 @@ impl PayPal {
         request: RequestBuilder,
         time: Duration,
     ) -> Option<wire::Reply> {
-        let token = tokens.get(&self.client, &self.settings, time).await?;
+        let token = tokens.get(&self.client, &self.settings, time).await.ok()?;
         let reply = wire::exchange(request.bearer_auth(&token.text), time).await.ok()?;
         // It may have expired, or be older than a permission.
         if matches!(reply.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
@@ -415,12 +429,15 @@ impl PayPal {
     ) -> bool {
         let time = self.settings.response_timeout;
         let Ok(event) = std::str::from_utf8(body) else { return false };
+        // Posts that nobody signed must not use up our calls: PayPal sends again what was turned away.
+        let Ok(_place) = self.verifying.try_acquire() else { return false };
         let request = self
             .client
             .post(self.url("/v1/notifications/verify-webhook-signature"))
             .header("Content-Type", "application/json")
             .body(signed.question(webhook_id, event));
-        let Some(reply) = self.ask(&self.tokens, request, time).await else { return false };
+        // A refusal here must not cost the payments their token.
+        let Some(reply) = self.ask(&self.list_tokens, request, time).await else { return false };
         let said: serde_json::Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         reply.status.is_success() && said["verification_status"] == "SUCCESS"
     }

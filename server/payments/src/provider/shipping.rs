@@ -148,6 +148,7 @@ impl Provider for Shipping {
             names_amount: false,
             late_failure_reverses: false,
             needs_our_last_step: false,
+            declined_stays_payable: false,
             connect_timeout: self.settings.connect_timeout,
             response_timeout: self.settings.response_timeout,
             deadline: self.settings.deadline,

@@ -148,6 +148,7 @@ impl Provider for Stripe {
             names_amount: true,
             late_failure_reverses: false,
             needs_our_last_step: false,
+            declined_stays_payable: true,
             connect_timeout: self.settings.connect_timeout,
             response_timeout: self.settings.response_timeout,
             deadline: self.settings.payment_deadline,

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use domain::{
     catalogue::Sku,
     id::{AttemptId, CartId, CheckoutId, CustomerId, OperationId, OrderId},
-    operation::Anomaly,
+    operation::{Anomaly, State},
     schedule::Timestamp,
 };
 use sqlx::{
@@ -385,10 +385,11 @@ impl Work for SqliteWork {
 
     async fn waiting_events(
         &mut self,
+        providers: &[&str],
         now: Timestamp,
         limit: u32,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        inbox::waiting_events(&mut self.tx, now, limit).await
+        inbox::waiting_events(&mut self.tx, providers, now, limit).await
     }
 
     async fn wake_unmatched(
@@ -496,8 +497,8 @@ impl Work for SqliteWork {
         mails::unknown_since(&mut self.tx, before).await
     }
 
-    async fn was_unknown(&mut self, operation: OperationId) -> Result<bool, StoreError> {
-        mails::was_unknown(&mut self.tx, operation).await
+    async fn was_in(&mut self, operation: OperationId, any: &[State]) -> Result<bool, StoreError> {
+        operations::was_in(&mut self.tx, operation, any).await
     }
 
     async fn newest_ask(&mut self, order: OrderId) -> Result<Option<RefundAsk>, StoreError> {

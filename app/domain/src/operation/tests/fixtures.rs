@@ -47,6 +47,7 @@ pub fn class_a() -> Capability {
         names_amount: true,
         late_failure_reverses: false,
         needs_our_last_step: false,
+        declined_stays_payable: false,
         connect_timeout: Duration::from_secs(2),
         response_timeout: Duration::from_secs(10),
         deadline: minutes(30),
@@ -127,6 +128,8 @@ pub fn created(capability: Capability) -> Snapshot {
         capability,
         cancel_grace: minutes(30),
         given_up: false,
+        was_shown: false,
+        was_declined: false,
         order: Some(OrderFacts {
             state: OrderState::AwaitingPayment,
             goods_available: true,

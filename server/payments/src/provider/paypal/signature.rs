@@ -133,6 +133,13 @@ impl<'a> Signed<'a> {
             && is_recent(self.time, now)
     }
 
+    /// Whether its certificate is one of PayPal's, or of the simulator's that is at this address.
+    pub fn is_of(&self, base_url: &str) -> bool {
+        let Ok(url) = Url::parse(self.certificate) else { return false };
+        let theirs = format!("{base_url}/");
+        Roots::default().allows(&url) || self.certificate.starts_with(&theirs)
+    }
+
     /// The bytes that were signed.
     fn message(&self, webhook_id: &str, body: &[u8]) -> String {
         format!("{}|{}|{webhook_id}|{}", self.id, self.time, crc32fast::hash(body))

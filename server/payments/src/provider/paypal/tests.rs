@@ -299,6 +299,8 @@ fn sending(capability: &Capability, step: usize, repeats: bool) -> Snapshot {
         cancel_grace: Duration::ZERO,
         order: None,
         given_up: false,
+        was_shown: false,
+        was_declined: false,
     }
 }
 

@@ -290,14 +290,14 @@ fn quiet((verdict, unlisted): Judged) -> Judged {
 pub fn answered(reply: &Reply, (verdict, unlisted): Judged) -> Answer {
     let trouble = serde_json::from_slice::<ErrorBody>(&reply.body).ok().map(|body| body.error);
     let advice = reply.header("stripe-should-retry");
-    let noted = trouble.map(|trouble| {
-        let words = [Some(trouble.kind), trouble.code, trouble.decline_code];
-        let mut text = words.into_iter().flatten().collect::<Vec<_>>().join("/");
-        if let Some(advice) = advice {
-            text.push_str(&format!(" (should-retry: {advice})"));
-        }
-        text.chars().take(120).collect()
+    let words = trouble.map(|it| {
+        let words = [Some(it.kind), it.code, it.decline_code];
+        words.into_iter().flatten().collect::<Vec<_>>().join("/")
     });
+    // Stripe's own advice is kept whatever the body is.
+    let advice = advice.map(|advice| format!("(should-retry: {advice})"));
+    let noted: Vec<String> = [words, advice].into_iter().flatten().collect();
+    let noted = (!noted.is_empty()).then(|| noted.join(" ").chars().take(120).collect());
     Answer {
         verdict,
         cached: reply.header("idempotent-replayed").is_some_and(|value| value == "true"),
@@ -401,16 +401,19 @@ pub fn page(reply: &Reply) -> Option<(Vec<Listed>, Option<String>)> {
         return None;
     }
     let list: List = serde_json::from_slice(&reply.body).ok()?;
-    let rows = list.data.iter().map(|object| {
+    let mut rows = Vec::new();
+    for object in &list.data {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         if object["object"] == "refund" || object["object"] == "dispute" {
-            return elsewhere(object, text(&object["id"]), text(&object["payment_intent"]));
+            rows.extend(elsewhere(object, text(&object["id"]), text(&object["payment_intent"])));
+            continue;
         }
+        // A row that cannot be read makes the list no whole one.
         let intent = Intent::deserialize(object).ok()?;
         let (Verdict::Definitive(outcome, _), _) = judge_intent(&intent, intent.livemode) else {
-            return None;
+            continue;
         };
-        Some(Listed {
+        rows.push(Listed {
             kind: ListedKind::Taken,
             provider_id: intent.id,
             is_effect: false,
@@ -418,8 +421,8 @@ pub fn page(reply: &Reply) -> Option<(Vec<Listed>, Option<String>)> {
             parent: None,
             amount: units::from_stripe(intent.amount_received, &intent.currency)?,
             outcome,
-        })
-    });
+        });
+    }
     let last = list.data.last().and_then(|it| it["id"].as_str()).map(str::to_owned);
-    Some((rows.flatten().collect(), last.filter(|_| list.has_more)))
+    Some((rows, last.filter(|_| list.has_more)))
 }

@@ -52,14 +52,17 @@ pub async fn update_event(
 
 pub async fn waiting_events(
     db: &mut Db,
+    providers: &[&str],
     now: Timestamp,
     limit: u32,
 ) -> Result<Vec<StoredEvent>, StoreError> {
     let rows = sqlx::query(
         "select * from provider_events where next_try_at is not null and next_try_at <= ?
+           and provider in (select value from json_each(?))
          order by next_try_at limit ?",
     )
     .bind(now.0)
+    .bind(super::rows::list(providers))
     .bind(i64::from(limit))
     .fetch_all(db)
     .await?;

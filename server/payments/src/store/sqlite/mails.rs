@@ -109,17 +109,6 @@ pub async fn unknown_since(
     rows.iter().map(|row| Ok((word(row, "order_id")?, word(row, "id")?))).collect()
 }
 
-pub async fn was_unknown(db: &mut Db, operation: OperationId) -> Result<bool, StoreError> {
-    let was: i64 = sqlx::query_scalar(
-        "select exists (select 1 from transitions where operation_id = ?
-             and to_state in ('pending_confirmation', 'requires_review'))",
-    )
-    .bind(operation.to_string())
-    .fetch_one(db)
-    .await?;
-    Ok(was == 1)
-}
-
 fn read(row: &SqliteRow) -> Result<Mail, StoreError> {
     Ok(Mail {
         id: word(row, "id")?,

@@ -2,6 +2,7 @@
 
 use domain::{
     id::{AttemptId, OperationId, OrderId},
+    operation::State,
     schedule::Timestamp,
 };
 use sqlx::{Row, SqliteConnection};
@@ -31,6 +32,22 @@ pub async fn operations_of(db: &mut Db, order: OrderId) -> Result<Vec<Operation>
             .fetch_all(db)
             .await?;
     rows.iter().map(rows::operation).collect()
+}
+
+pub async fn was_in(db: &mut Db, id: OperationId, any: &[State]) -> Result<bool, StoreError> {
+    for state in any {
+        let was: i64 = sqlx::query_scalar(
+            "select exists (select 1 from transitions where operation_id = ? and to_state = ?)",
+        )
+        .bind(id.to_string())
+        .bind(state.as_str())
+        .fetch_one(&mut *db)
+        .await?;
+        if was == 1 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 pub async fn of_refund_request(db: &mut Db, id: &str) -> Result<Option<Operation>, StoreError> {
