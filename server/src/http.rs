@@ -179,7 +179,7 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
         .route("/cart/lines", post(cart::set_line).get(cart::page_instead))
         .route("/currency", post(cart::set_currency).get(cart::page_instead))
         .route("/language", post(cart::set_language).get(cart::page_instead))
-        .route("/checkout/{id}/pay", post(checkout::pay).get(checkout::come_back))
+        .route("/checkout/{id}/pay", post(checkout::pay).get(checkout::pay_again))
         .route("/checkout/{id}/cancel", post(checkout::cancel).get(checkout::come_back))
         .route("/checkout/{id}/refund-request", post(checkout::ask_refund).get(checkout::come_back))
         .merge(lab(lab::forms))

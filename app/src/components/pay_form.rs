@@ -68,13 +68,18 @@ pub fn PayForm(
     chosen: Option<String>,
 ) -> impl IntoView {
     let lang = text::lang();
+    // A token of Stripe's own form is used up: the form comes back with that form chosen.
+    let own_form = chosen.as_ref().is_some_and(|it| {
+        it.starts_with("stripe:") && !paying.tokens.contains(it) && paying.element.is_some()
+    });
+    let chosen = if own_form { Some(ELEMENT.to_owned()) } else { chosen };
     let first = chosen.or_else(|| paying.tokens.first().cloned()).unwrap_or_default();
     let offered = paying.tokens.iter().any(|token| token == ELEMENT);
     let tokens = paying.tokens.into_iter().filter(|token| token != ELEMENT);
     let (own, others): (Vec<_>, Vec<_>) = tokens.partition(|token| !token.contains(':'));
     let page = format!("/checkout/{}", paying.checkout_id);
     let element = match paying.element {
-        Some(element) => Some(element_choice(element, &page).into_any()),
+        Some(element) => Some(element_choice(element, &page, own_form).into_any()),
         // A page that was not loaded for it leads to one that is.
         None if offered => {
             let link = format!("{page}?with=stripe");
@@ -132,7 +137,7 @@ fn mail_field(field: MailField) -> impl IntoView {
             {wrong
                 .then(|| {
                     view! {
-                        <p class="wrong" id="email-wrong" role="alert">
+                        <p class="wrong" id="email-wrong">
                             {say!(lang, checkout.mail_unusable)}
                         </p>
                     }
@@ -158,7 +163,7 @@ fn mail_field(field: MailField) -> impl IntoView {
 }
 
 /// The card form of Stripe's: a choice that works once its script is there.
-fn element_choice(element: Element, page: &str) -> impl IntoView + use<> {
+fn element_choice(element: Element, page: &str, chosen: bool) -> impl IntoView + use<> {
     let lang = text::lang();
     let return_url = format!("{page}/return");
     view! {
@@ -169,6 +174,7 @@ fn element_choice(element: Element, page: &str) -> impl IntoView + use<> {
                     name="payment_token"
                     id="card-element"
                     value=ELEMENT
+                    checked=chosen
                     aria-labelledby="name-element"
                     aria-describedby="hint-element"
                     required
@@ -217,6 +223,7 @@ fn by_provider(tokens: Vec<String>) -> Vec<(String, Vec<String>)> {
 fn group(id: String, title: String, tokens: Vec<String>, first: &str) -> Option<AnyView> {
     // A long list of another provider's is there for whoever asks for it.
     let folded = tokens.len() > 2 && tokens.iter().all(|token| token.contains(':'));
+    let open = tokens.iter().any(|token| token == first);
     if tokens.is_empty() {
         return None;
     }
@@ -254,7 +261,7 @@ fn group(id: String, title: String, tokens: Vec<String>, first: &str) -> Option<
     if folded {
         return Some(
             view! {
-                <details class="card-group">
+                <details class="card-group" open=open>
                     <summary class="card-group-name">{title}</summary>
                     {cards}
                 </details>

@@ -38,7 +38,25 @@ pub fn CheckoutPage(
         tokens,
         element,
     };
+    // What has to be looked at stands first, has the focus, and leads to its field.
+    let summary = mail.unusable.is_some().then(|| {
+        view! {
+            <div
+                class="error-summary"
+                role="alert"
+                tabindex="-1"
+                autofocus
+                aria-labelledby="summary-heading"
+            >
+                <h2 id="summary-heading">{say!(lang, checkout.summary)}</h2>
+                <p>
+                    <a href="#email">{say!(lang, checkout.mail_unusable)}</a>
+                </p>
+            </div>
+        }
+    });
     view! {
+        {summary}
         <h1>{say!(lang, checkout.title)}</h1>
         <div class="checkout">
             <section class="checkout-order" aria-labelledby="order-heading">

@@ -220,7 +220,10 @@ macro_rules! partner {
 
 /// A refund, for the owner; its heading goes with the amount.
 pub fn refund(lang: Lang, view: &RefundView) -> Words {
-    let mut words = match view.state {
+    if view.outside {
+        return outside(lang, view.state);
+    }
+    match view.state {
         State::Created | State::Requested | State::RequiresAction | State::RetryScheduled => {
             partner!(lang, refund, going_short, going, going_next)
         }
@@ -232,11 +235,30 @@ pub fn refund(lang: Lang, view: &RefundView) -> Words {
         State::Rejected => partner!(lang, refund, refused_short, refused, refused_next),
         State::Reversed => partner!(lang, refund, undone_short, undone, undone_next),
         State::Canceled => partner!(lang, refund, waiting_short, waiting, waiting_next),
-    };
-    if view.outside && view.state == State::Succeeded {
-        words.heading = say!(lang, status.refund.outside_short).to_owned();
     }
-    words
+}
+
+/// What the bank or the provider takes back without us: we sent nothing and promise nothing.
+fn outside(lang: Lang, state: State) -> Words {
+    match state {
+        State::Created
+        | State::Requested
+        | State::RequiresAction
+        | State::RetryScheduled
+        | State::PendingConfirmation => {
+            partner!(lang, refund, disputed_short, disputed, disputed_next)
+        }
+        State::RequiresReview => {
+            partner!(lang, refund, outside_review_short, outside_review, outside_review_next)
+        }
+        State::Succeeded => partner!(lang, refund, outside_short, outside, outside_next),
+        State::Rejected | State::Canceled => {
+            partner!(lang, refund, outside_over_short, outside_over, outside_over_next)
+        }
+        State::Reversed => {
+            partner!(lang, refund, outside_undone_short, outside_undone, outside_undone_next)
+        }
+    }
 }
 
 /// A shipment, for the owner.
@@ -317,7 +339,14 @@ pub fn asked(lang: Lang, request: &RefundRequestView) -> Option<String> {
 pub fn mailed(lang: Lang, letter: &Letter) -> Words {
     let view = &letter.view;
     match (letter.fact, &letter.refund) {
-        (Fact::Paid | Fact::Declined | Fact::NotCompleted, _) => words(lang, view),
+        (Fact::Paid, _) => {
+            // A receipt stays one, whatever became of its order since; only that it is packed may
+            // not be so any more.
+            let paid = row!(lang, payment.paid);
+            let next = if view.order_state == OrderState::Paid { paid.next } else { String::new() };
+            Words { next, ..paid }
+        }
+        (Fact::Declined | Fact::NotCompleted, _) => words(lang, view),
         (Fact::StillUnknown | Fact::WithAPerson, _) => {
             let next = match view.order_state {
                 OrderState::AwaitingPayment => say!(lang, mail.waiting),

@@ -17,6 +17,11 @@ pub fn checkout(lang: Lang) -> &'static str {
     say!(lang, checkout.title)
 }
 
+/// The checkout, when something in its form has to be looked at.
+pub fn checkout_again(lang: Lang) -> String {
+    format!("{}: {}", say!(lang, checkout.summary), say!(lang, checkout.title))
+}
+
 /// The list of orders.
 pub fn orders(lang: Lang) -> &'static str {
     say!(lang, shop.orders.title)

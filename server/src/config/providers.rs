@@ -233,6 +233,10 @@ fn of_stripe(flags: &StripeFlags, waits: Waits, wrong: &mut Wrong) -> Option<Str
         flags.stripe_webhook_secret_file.as_ref(),
     ));
     let (key, secrets) = (key?, secrets?);
+    if key.is_none() && secrets.is_none() && !flags.stripe_publishable_key.trim().is_empty() {
+        wrong.0.push("PAYONCE_STRIPE_PUBLISHABLE_KEY is set although PAYONCE_STRIPE_API_KEY and PAYONCE_STRIPE_WEBHOOK_SECRET are not: give all three, or none to leave Stripe out".to_owned());
+        return None;
+    }
     if key.is_some() != secrets.is_some() {
         let (is, missing) =
             if key.is_some() { ("KEY", "WEBHOOK_SECRET") } else { ("SECRET", "API_KEY") };
@@ -293,12 +297,19 @@ fn of_paypal(flags: &PayPalFlags, waits: Waits, wrong: &mut Wrong) -> Option<Pay
         ("PAYONCE_PAYPAL_WEBHOOK_ID", !webhook.is_empty()),
     ];
     if parts.iter().all(|(_, given)| !given) {
+        if flags.paypal_simulator_root.is_some() {
+            wrong.0.push("PAYONCE_PAYPAL_SIMULATOR_ROOT is set although no other setting of PayPal is: take it away, or give the others too".to_owned());
+        }
         return None;
     }
     for (name, _) in parts.iter().filter(|(_, given)| !given) {
         wrong.0.push(format!("{name} is not set although other settings of PayPal are: give all of PAYONCE_PAYPAL_CLIENT_ID, _CLIENT_SECRET and _WEBHOOK_ID, or none to leave PayPal out"));
     }
     let base_url = wrong.take(values::url("PAYONCE_PAYPAL_URL", &flags.paypal_url));
+    if base_url.as_deref().is_some_and(is_elsewhere_at_paypal) {
+        wrong.0.push(format!("PAYONCE_PAYPAL_URL is {:?}: at PayPal it is {LIVE_URL} or {PAYPAL_SANDBOX_URL}, and nothing else", flags.paypal_url));
+        return None;
+    }
     let trust = wrong.take(trust(flags));
     let connect = &flags.paypal_connect_timeout_ms;
     let connect = wrong.take(values::time("PAYONCE_PAYPAL_CONNECT_TIMEOUT_MS", connect));
@@ -365,6 +376,15 @@ fn of_partners(flags: &PartnerFlags, waits: Waits, wrong: &mut Wrong) -> Vec<Acc
         })
     });
     invoicing.into_iter().chain(shipping).collect()
+}
+
+/// Whether a checked address is one of PayPal's hosts, but none that its API is to be used at:
+/// another host's calls would count as test ones, and plain http would show our secret.
+fn is_elsewhere_at_paypal(url: &str) -> bool {
+    let host = url.split("://").nth(1).unwrap_or_default();
+    let host = host.split(':').next().unwrap_or_default().trim_end_matches('.');
+    let theirs = host == "paypal.com" || host.ends_with(".paypal.com");
+    theirs && ![LIVE_URL, PAYPAL_SANDBOX_URL].contains(&url)
 }
 
 /// Whose certificates are believed.

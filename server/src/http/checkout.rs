@@ -287,6 +287,22 @@ pub async fn come_back(
     }
 }
 
+/// The address of a payment form, loaded again: the order if it was made, else the form.
+pub async fn pay_again(
+    State(shop): State<Shop>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Response {
+    if let Some(checkout_id) = parse_id(&id) {
+        match shop.payments.checkout(checkout_id, visitor.customer).await {
+            Ok(None) => return answer::see_other("/checkout"),
+            Ok(Some(_)) => {}
+            Err(reason) => return answer::error(&shop, visitor, false, &reason, None).await,
+        }
+    }
+    come_back(State(shop), Extension(visitor), Path(id)).await
+}
+
 /// The owner gives the order up.
 pub async fn cancel(
     State(shop): State<Shop>,

@@ -145,8 +145,13 @@ pub async fn pay_form(
     let tokens = shop.tokens.to_vec();
     let (element, hosts) = own_form(shop, cart.total).unzip();
     let hosts = hosts.unwrap_or_default();
-    let frame =
+    let mut frame =
         Frame { wide: true, islands: true, hosts, ..frame(titles::checkout(visitor.lang), false) };
+    if typed.is_some() {
+        frame.title = titles::checkout_again(visitor.lang);
+    }
+    // Forms of the page's frame lead back to the checkout, not to where its form was posted.
+    let visitor = Visitor { path: "/checkout".to_owned(), ..visitor };
     answer::page(shop, visitor, status, frame, move || {
         let mail = MailField { unusable: typed.clone() };
         view! {

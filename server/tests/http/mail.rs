@@ -40,9 +40,20 @@ async fn an_address_that_cannot_be_written_to_brings_the_whole_form_back() {
         assert!(form.contains(&format!("action=\"{action}\"")), "the same checkout: {form}");
         assert!(form.contains("We cannot write to this address"), "{form}");
         assert!(form.contains("nothing was charged"), "{form}");
+        assert!(form.contains("aria-invalid=\"true\""), "{form}");
+        // A summary stands before everything else of the page's content, and leads to the field.
+        let content = answer.body.split("<main").nth(1).expect("the content");
+        let (before, summary) = content.split_once("error-summary").expect("a summary");
+        assert!(!before.contains("<h1"), "{before}");
+        let summary = summary.split("</div>").next().unwrap();
+        for part in ["role=\"alert\"", "autofocus", "href=\"#email\"", "We cannot write to"] {
+            assert!(summary.contains(part), "{part}: {summary}");
+        }
+        let title = answer.body.split("<title>").nth(1).unwrap().split("</title>").next().unwrap();
+        assert!(title.starts_with("Please look at the e-mail address: Checkout"), "{title}");
         assert!(
-            form.contains("aria-invalid=\"true\"") && form.contains("role=\"alert\""),
-            "{form}"
+            !answer.body.contains(&format!("name=\"back\" value=\"{action}\"")),
+            "another language or currency leads to the checkout"
         );
         assert!(!form.contains("<b>@"), "what was typed is no markup: {form}");
         let chosen = form.split("<input").find(|it| it.contains("value=\"tok_declined\"")).unwrap();
@@ -60,8 +71,13 @@ async fn an_address_that_cannot_be_written_to_brings_the_whole_form_back() {
     assert_eq!(json.status, 400);
     assert!(json.body.contains(r#""code":"MAIL_ADDRESS""#), "{}", json.body);
     assert_eq!(shop.rows().await, before, "nothing was written");
+    let reloaded = shop.get(&action, Some(&session)).await;
+    assert_eq!((reloaded.status, reloaded.header("location")), (303, "/checkout"));
     let good = shop.pay(&session, &action, &with_email(&fields, "anna@example.org")).await;
     assert_eq!(good.status, 303, "{}", good.body);
+    let reloaded = shop.get(&action, Some(&session)).await;
+    let page = action.trim_end_matches("/pay");
+    assert_eq!((reloaded.status, reloaded.header("location")), (303, page), "now it is an order");
     shop.running.stop().await;
 }
 

@@ -93,6 +93,11 @@ fn by_id_only(capability: Capability) -> Capability {
     Capability { lookup, ..capability }
 }
 
+/// A declined object can be paid by whoever was at the provider's page, until it is canceled.
+fn payable_after_a_no() -> Capability {
+    Capability { declined_stays_payable: true, ..by_id_only(two_steps()) }
+}
+
 macro_rules! walks {
     ($($name:ident: $capability:expr,)+) => {
         proptest! {
@@ -120,6 +125,10 @@ walks! {
     no_cancel_is_needed: Capability { cancel: None, ..class_a() },
     what_waits_for_us_alone_may_be_left_behind: left_to_us(),
     what_waits_for_us_alone_charges_once_without_news: silent(short_window(left_to_us())),
+    what_was_declined_at_the_banks_page_is_closed_first: payable_after_a_no(),
+    what_was_declined_is_closed_in_one_step: Capability {
+        declined_stays_payable: true, ..class_a()
+    },
     a_unique_reference_charges_once: class_b(),
     a_key_alone_charges_once: class_c(),
     a_key_alone_charges_once_in_two_steps: Capability { lookup: None, ..two_steps() },
@@ -139,7 +148,9 @@ fn the_walks_reach_what_they_are_meant_to_try() {
     let mut seen = HashSet::new();
     for _ in 0..600 {
         let events = events().new_tree(&mut runner).unwrap().current();
-        for capability in [class_a(), two_steps(), class_a_bounded(), class_d()] {
+        for capability in
+            [class_a(), two_steps(), class_a_bounded(), class_d(), payable_after_a_no()]
+        {
             let shop = walk(capability, events.len().is_multiple_of(8), &events);
             seen.extend(shop.history.windows(2).map(|pair| (pair[0], pair[1])));
         }

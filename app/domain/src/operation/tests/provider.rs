@@ -71,6 +71,8 @@ pub struct Provider {
     pub events: Vec<(Timestamp, Verdict)>,
     /// What its objects say they cost.
     amount: Money,
+    /// The shopper was sent to the provider's page.
+    pub was_shown: bool,
 }
 
 impl Provider {
@@ -84,6 +86,7 @@ impl Provider {
             late: Vec::new(),
             events: Vec::new(),
             amount,
+            was_shown: false,
         }
     }
 
@@ -169,7 +172,9 @@ impl Provider {
             self.key_is_dead = true;
             return Verdict::Definitive(Outcome::Canceled, Found::default());
         }
-        if matches!(self.objects[0].status(), Status::Accepted | Status::Action) {
+        if matches!(self.objects[0].status(), Status::Accepted | Status::Action)
+            || self.stays_payable(0)
+        {
             self.change(0, Status::Canceled, now);
         }
         self.verdict(0, self.objects[0].status())
@@ -196,6 +201,13 @@ impl Provider {
         }
     }
 
+    /// Whether a declined object can still be paid by a shopper who was at the provider's page.
+    pub fn stays_payable(&self, id: usize) -> bool {
+        self.capability.declined_stays_payable
+            && self.was_shown
+            && self.objects[id].status() == Status::Rejected
+    }
+
     /// How many effects it has made.
     pub fn effects(&self) -> usize {
         self.objects.iter().filter(|object| object.ever_succeeded()).count()
@@ -204,7 +216,9 @@ impl Provider {
     /// Whether an effect may still come without a further send of ours.
     pub fn may_still_happen(&self) -> bool {
         let open = |object: &Object| matches!(object.status(), Status::Action | Status::Processing);
-        self.objects.iter().any(open) || self.late.iter().any(|late| self.would_execute(late))
+        self.objects.iter().any(open)
+            || (0..self.objects.len()).any(|id| self.stays_payable(id))
+            || self.late.iter().any(|late| self.would_execute(late))
     }
 
     fn would_execute(&self, late: &Late) -> bool {

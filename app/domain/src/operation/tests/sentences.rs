@@ -393,6 +393,57 @@ fn a_refund_that_is_told_to_have_come_back_is_reversed() {
     check(&s, &lookup(rejected()), "reversed");
 }
 
+#[test]
+fn a_refund_that_was_refused_and_went_through_after_all_is_told_to_a_person() {
+    for state in [State::Rejected, State::Canceled] {
+        let mut s = example(state);
+        s.order = None;
+        check_odd(&s, &lookup(succeeded()), "succeeded!", Anomaly::LateSuccess);
+    }
+}
+
+// A declined object that could still be paid.
+
+/// An operation whose shopper was at the provider's page, of a provider whose declined objects can
+/// still be paid.
+fn shown(state: State) -> Snapshot {
+    let mut s = example(state);
+    s.capability.declined_stays_payable = true;
+    s.was_shown = true;
+    s
+}
+
+#[test]
+fn a_decline_after_the_providers_page_is_the_end_only_once_its_object_is_closed() {
+    for (state, then) in [
+        (State::RequiresAction, "·"),
+        (State::PendingConfirmation, "action"),
+        (State::RetryScheduled, "action"),
+    ] {
+        let s = shown(state);
+        let decision = check(&s, &lookup(rejected()), then);
+        assert!(decision.facts.decline_code.is_some(), "{state}: the no is kept");
+        let (_, until) = decision.facts.action.expect("its time is over");
+        assert!(until.is_some_and(|at| at <= NOW), "{state}: {until:?}");
+        let mut other = s.clone();
+        other.was_shown = false;
+        check(&other, &lookup(rejected()), "rejected");
+    }
+    let mut s = shown(State::RequiresAction);
+    s.was_declined = true;
+    s.action_expires_at = Some(s.entered_at);
+    let cancel = s.cancel_step();
+    assert_eq!(s.next_step(NOW), cancel, "the cancel comes next");
+    // The shopper tries another card on the provider's page: no time is given for that.
+    let decision = check(&s, &lookup(action()), "·");
+    assert!(decision.facts.action.is_some_and(|(_, until)| until.is_some_and(|at| at <= NOW)));
+    check(&s, &lookup(canceled()), "rejected");
+    check(&s, &lookup(succeeded()), "succeeded");
+    let s = order_is(s, OrderState::CancelRequested);
+    let decision = check(&s, &lookup(canceled()), "canceled");
+    assert_eq!(decision.facts.canceled_why, Some(CanceledWhy::ByShopper));
+}
+
 // Mismatches.
 
 #[test]

@@ -166,6 +166,7 @@ impl Shop {
             s.action_expires_at = None;
         }
         s.effect = facts.effect.or(s.effect);
+        s.was_declined |= facts.decline_code.is_some();
         if let Evidence::Lookup { sent_at, own_lease: true, verdict } = evidence {
             self.progress.lookups += 1;
             if *verdict != Verdict::NoNews {
@@ -177,6 +178,10 @@ impl Shop {
     fn enter(&mut self, to: State, facts: &Facts) {
         let s = &mut self.s;
         (s.state, s.entered_at, s.review) = (to, self.now, facts.review);
+        if to == State::RequiresAction {
+            s.was_shown = true;
+            self.provider.was_shown = true;
+        }
         match to {
             State::PendingConfirmation if s.unknown_since.is_none() => {
                 s.unknown_since = Some(self.now);
@@ -418,7 +423,12 @@ impl Shop {
             return;
         }
         let id = place % self.provider.objects.len();
+        let payable = self.provider.stays_payable(id);
+        let tries_again = self.s.capability.declined_stays_payable;
         let next = match (self.provider.objects[id].status(), well) {
+            // Another card, with what the browser was told on the way back.
+            (Status::Rejected, true) if payable => Status::Processing,
+            (Status::Action, false) if tries_again => Status::Rejected,
             (Status::Action, true) => Status::Processing,
             (Status::Processing, true) => Status::Succeeded,
             (Status::Processing, false) => Status::Rejected,
@@ -529,7 +539,7 @@ impl Shop {
         }
         // The cause is on record.
         match self.s.state {
-            State::Rejected => assert!(decision.facts.decline_code.is_some(), "{told}"),
+            State::Rejected => assert!(self.s.was_declined, "{told}"),
             State::Canceled => {
                 let why = decision.facts.canceled_why;
                 assert!(

@@ -42,6 +42,7 @@ fn capability() -> BoxedStrategy<Capability> {
         class_e(),
         Capability { cancel: None, late_failure_reverses: true, ..class_a() },
         Capability { cancel: None, needs_our_last_step: true, ..two_steps() },
+        Capability { declined_stays_payable: true, ..two_steps() },
     ];
     select(some).boxed()
 }
@@ -123,7 +124,7 @@ fn snapshot() -> BoxedStrategy<Snapshot> {
         (select(State::ALL), capability(), time(), vec(flags, 3)),
         (option::of(Just("obj".to_owned())), any::<bool>(), option::of(time()), time()),
         (option::of(time()), option::of(select(ReviewReason::ALL)), option::of(money())),
-        (option::of(time()), option::of(time()), option::of(order)),
+        (option::of(time()), option::of(time()), option::of(order), any::<bool>(), any::<bool>()),
     )
         .prop_map(|(one, two, three, four)| {
             let (state, capability, entered_at, flags) = one;
@@ -135,7 +136,7 @@ fn snapshot() -> BoxedStrategy<Snapshot> {
             (s.provider_id, s.acknowledged, s.unknown_since, s.deadline_at) = two;
             (s.action_expires_at, s.review, s.effect) = three;
             let order;
-            (s.looked_up_at, s.all_ended_at, order) = four;
+            (s.looked_up_at, s.all_ended_at, order, s.was_shown, s.was_declined) = four;
             s.order = order.map(|(state, goods_available, later_open)| OrderFacts {
                 state,
                 goods_available,
