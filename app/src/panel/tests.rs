@@ -2,7 +2,7 @@ use domain::{
     operation::{CanceledWhy, State},
     order::OrderState,
     refund_request::RequestState,
-    view::{CheckoutView, Face},
+    view::{CheckoutView, Face, RefundView},
 };
 
 use super::{render, samples};
@@ -295,6 +295,33 @@ fn parcel_and_invoice_are_told_in_every_state_and_none_is_called_what_it_may_not
         assert_eq!(text.contains("being confirmed"), unknown, "{state}: {text}");
         // A parcel that is unknown leaves the payment what it is.
         assert!(text.contains("your order is paid"), "{state}: {text}");
+    }
+}
+
+#[test]
+fn what_goes_back_without_us_is_never_said_to_be_sent_by_us() {
+    for (lang, _) in LANGS {
+        for state in State::ALL {
+            let mut view = samples::checkout(State::Succeeded);
+            view.owner.as_mut().unwrap().refunds = vec![RefundView {
+                state: *state,
+                amount: view.owner.as_ref().unwrap().total,
+                outside: true,
+                since: view.owner.as_ref().unwrap().created_at,
+            }];
+            let text = read_without_form(lang, &view);
+            for word in [
+                "we sent", "not sent", "write to you", "on its way", "мы отправили", "отправлен",
+                "напишем", "отправляем",
+            ] {
+                assert!(!text.contains(word), "{state}: {word:?} in {text}");
+            }
+            let bank = ["your bank or the provider", "банк"].iter().any(|it| text.contains(it));
+            assert!(bank, "{state}: {text}");
+            let gone = ["taken back by your bank", "забрано назад банком"];
+            let gone = gone.iter().any(|it| text.contains(it));
+            assert_eq!(gone, *state == State::Succeeded, "{state}: {text}");
+        }
     }
 }
 

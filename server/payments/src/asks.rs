@@ -120,11 +120,12 @@ async fn noted(
     Ok(work.update_order(&order, now).await?)
 }
 
-/// Money goes back: that answers an open request.
+/// Money goes back: that answers an open request, and takes back a no.
 pub async fn answer(work: &mut dyn Work, order: OrderId, now: Timestamp) -> Result<(), Error> {
-    let open = work.newest_ask(order).await?.filter(|it| it.state == RequestState::Open);
-    if let Some(ask) = open {
-        let ask = RefundAsk { state: RequestState::Answered, closed_at: Some(now), ..ask };
+    let asked = work.newest_ask(order).await?.filter(|it| it.state != RequestState::Answered);
+    if let Some(ask) = asked {
+        let state = RequestState::Answered;
+        let ask = RefundAsk { state, declined_why: None, closed_at: Some(now), ..ask };
         work.save_ask(&ask).await?;
         work.close_alert(&incident(order), now).await?;
     }

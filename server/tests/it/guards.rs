@@ -494,6 +494,22 @@ async fn an_order_is_given_up_while_its_provider_was_taken_out_and_ends_when_it_
 }
 
 #[tokio::test]
+async fn a_secret_that_paypal_refuses_is_told_once_and_the_payment_goes_through_when_it_is_right() {
+    let mut world = World::start().await;
+    world.restart_with("PAYONCE_PAYPAL_CLIENT_SECRET", "not the secret");
+    let checkout = world.buy("paypal:wallet").await;
+    world.until(&checkout, &["retry_scheduled"]).await;
+    let told = "select count(*) from alerts where kind = 'unlisted'
+        and detail = 'PayPal refuses our client id or secret'";
+    world.until_number(told, 1).await;
+    world.restart_with("PAYONCE_PAYPAL_CLIENT_SECRET", "payonce_secret");
+    world.until(&checkout, &["requires_action"]).await;
+    world.approve_at_paypal(&checkout, "balance").await;
+    world.agree(&checkout, "succeeded", 1).await;
+    assert_eq!(world.number(told).await, 1);
+}
+
+#[tokio::test]
 async fn a_start_without_a_provider_that_is_still_needed_says_so_in_one_line_of_the_log() {
     let mut world = World::start().await;
     for _ in 0..2 {

@@ -98,6 +98,34 @@ async fn parts_and_then_the_rest_go_back_each_under_its_own_key() {
 }
 
 #[tokio::test]
+async fn an_order_that_was_paid_twice_is_refunded_once_all_of_both_went_back() {
+    let world = world().await;
+    let checkout = world.buy("tok_declined").await;
+    world.until(&checkout, &["rejected"]).await;
+    let first: String = sqlx::query_scalar("select provider_operation_id from operations")
+        .fetch_one(world.database())
+        .await
+        .unwrap();
+    let form = world.next_form(&checkout).await.expect("after a no there is another attempt");
+    assert_eq!(world.post(&form, "tok_visa").await.0, 303);
+    world.until(&checkout, &["succeeded"]).await;
+    // The refund of the one that nobody needs is unknown for a while.
+    let lost = json!([{"answer": {"kind": LOST}, "webhook": {"mode": "never"}}]);
+    world.fault("create_refund", lost).await;
+    world.control("/control/lookups", &json!({"status": 503, "for_ms": 600_000})).await;
+    let late = format!("/control/payments/{first}");
+    world.control(&late, &json!({"status": "succeeded"})).await;
+    settled(&world, &checkout, &["pending_confirmation"]).await;
+    assert_eq!(ask(&world, &checkout, Uuid::new_v4(), 2990).await.0, 202);
+    settled(&world, &checkout, &["pending_confirmation", "succeeded"]).await;
+    world.control("/control/lookups", &json!({})).await;
+    settled(&world, &checkout, &["succeeded"; 2]).await;
+    assert_eq!(world.order_state(&checkout).await, "refunded");
+    assert_eq!(balance(&world, &checkout).await, 0);
+    assert_eq!(refundable(&world, &checkout).await, 0);
+}
+
+#[tokio::test]
 async fn the_same_wish_twenty_times_at_once_is_one_refund_and_another_amount_is_a_conflict() {
     let world = world().await;
     let checkout = paid(&world, "tok_visa").await;
@@ -339,15 +367,20 @@ async fn case_18_fully_refunded_on_a_repeat_is_our_own_refund_found_by_its_refer
 
 #[tokio::test]
 async fn money_that_went_back_before_it_was_known_to_have_come_pays_no_order() {
-    back_before_known("awaiting_payment", false).await;
+    back_before_known("refunded", 2990, false).await;
+}
+
+#[tokio::test]
+async fn an_order_of_whose_money_a_part_went_back_before_it_was_known_to_have_come_is_paid() {
+    back_before_known("partially_refunded", 1000, false).await;
 }
 
 #[tokio::test]
 async fn money_that_went_back_for_an_order_given_up_is_not_sent_back_twice() {
-    back_before_known("refunded", true).await;
+    back_before_known("refunded", 2990, true).await;
 }
 
-async fn back_before_known(end: &str, given_up: bool) {
+async fn back_before_known(end: &str, amount: i64, given_up: bool) {
     let world = world().await;
     world.control("/control/webhooks/mode", &json!({"mode": "off"})).await;
     world.control("/control/lookups", &json!({"status": 503, "for_ms": 600_000})).await;
@@ -366,7 +399,7 @@ async fn back_before_known(end: &str, given_up: bool) {
             .await
             .unwrap();
     let dashboard = format!("/control/payments/{id}/refund");
-    world.control(&dashboard, &json!({"amount_minor": 2990})).await;
+    world.control(&dashboard, &json!({"amount_minor": amount})).await;
     world
         .until_that("the refund is on record", async || {
             world.states(&checkout, "external").await == ["succeeded"]
@@ -374,13 +407,15 @@ async fn back_before_known(end: &str, given_up: bool) {
         .await;
     world.control("/control/lookups", &json!({})).await;
     world.until(&checkout, &["succeeded"]).await;
-    assert_eq!(world.order_state(&checkout).await, end, "nothing is kept for it");
-    assert_eq!(refundable(&world, &checkout).await, 0);
-    assert!(world.next_form(&checkout).await.is_none(), "a person looks at it first");
+    assert_eq!(world.order_state(&checkout).await, end, "as if heard in order");
+    assert_eq!(refundable(&world, &checkout).await, 2990 - amount);
+    assert!(world.next_form(&checkout).await.is_none(), "it was paid");
     let told = "select count(*) from alerts where kind = 'returned_before_taken'";
     assert_eq!(world.number(told).await, i64::from(!given_up));
     assert!(world.states(&checkout, "refund").await.is_empty(), "nothing is left to give back");
-    assert_eq!(world.number("select sum(sold) from stock").await, 0);
+    let sold = i64::from(amount < 2990);
+    assert_eq!(world.number("select sum(sold) from stock").await, sold);
+    assert_eq!(world.number("select sum(reserved) from stock").await, 0);
     assert_eq!(
         world.effects(&checkout).await.len(),
         1,

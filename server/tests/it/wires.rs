@@ -468,3 +468,67 @@ async fn requests_that_are_never_answered_or_done_much_later_end_in_one_charge_o
         expect_paid_once(&world, wire, &checkout, "the door hangs").await;
     }
 }
+
+#[tokio::test]
+async fn a_decline_at_the_bank_counts_once_its_payment_intent_is_closed() {
+    let world = World::start().await;
+    let down = json!([{"execute": false, "answer": status(500, "{}")}]);
+    world.fault_then("cancel_payment", down, "repeat_last").await;
+    let checkout = world.buy(STRIPE.asks).await;
+    world.until(&checkout, &["requires_action"]).await;
+    let id: String = sqlx::query_scalar("select provider_operation_id from operations")
+        .fetch_one(world.database())
+        .await
+        .unwrap();
+    let at = format!("/control/payments/{id}");
+    world.control(&at, &json!({"status": "declined"})).await;
+    // Whoever came back from the bank holds the object's secret, and could pay it with it.
+    world
+        .until_that("closing it was tried", async || {
+            let sent = world.requests().await;
+            sent.iter().any(|it| it["operation"] == "cancel_payment")
+        })
+        .await;
+    assert_ne!(world.state(&checkout).await, "rejected");
+    assert_eq!(world.status(&checkout).await["face"], "checking");
+    assert!(world.next_form(&checkout).await.is_none(), "no second payment beside it");
+    world.control("/control/faults/clear", &json!({})).await;
+    world.until(&checkout, &["rejected"]).await;
+    let reference = format!("{}-1", world.reference(&checkout).await);
+    let held = world.ask(&format!("/control/payments?reference={reference}")).await;
+    assert!(held.to_string().contains("canceled"), "{held}");
+    assert_eq!(world.status(&checkout).await["face"], "declined");
+    let form = world.next_form(&checkout).await.expect("now another card may be tried");
+    assert_eq!(world.post(&form, STRIPE.pays).await.0, 303);
+    world
+        .until_that("the second one pays", async || {
+            world.states(&checkout, "payment").await == ["rejected", "succeeded"]
+        })
+        .await;
+    assert_eq!(world.effects(&checkout).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_declined_payment_intent_that_was_paid_meanwhile_is_a_success() {
+    let world = World::start().await;
+    world.control("/control/webhooks/mode", &json!({"mode": "off"})).await;
+    let down = json!([{"execute": false, "answer": status(500, "{}")}]);
+    world.fault_then("cancel_payment", down, "repeat_last").await;
+    let checkout = world.buy(STRIPE.asks).await;
+    world.until(&checkout, &["requires_action"]).await;
+    let id: String = sqlx::query_scalar("select provider_operation_id from operations")
+        .fetch_one(world.database())
+        .await
+        .unwrap();
+    let at = format!("/control/payments/{id}");
+    world.control(&at, &json!({"status": "declined"})).await;
+    world
+        .until_that("closing it was tried", async || {
+            let sent = world.requests().await;
+            sent.iter().any(|it| it["operation"] == "cancel_payment")
+        })
+        .await;
+    world.control(&at, &json!({"status": "succeeded"})).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    assert!(!world.history(&checkout).await.contains(&"rejected".to_owned()));
+}
