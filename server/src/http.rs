@@ -208,6 +208,7 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
         .route("/api/orders/{reference}", get(api::order))
         .route("/api/orders/{reference}/refunds", post(api::refund))
         .route("/api/orders/{reference}/refund-request/decline", post(api::decline))
+        .route("/api/orders/{reference}/decisions", post(api::decide))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready));
     if own_metrics {

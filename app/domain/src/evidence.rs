@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::{money::Money, operation::ReviewReason, schedule::Timestamp};
+use crate::{money::Money, operation::ReviewReason, schedule::Timestamp, words};
 
 /// What the provider's object says about itself, as far as it can be compared with ours.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -128,6 +128,12 @@ pub enum Act {
     /// Close it as not happened; only where nothing is visible at the provider.
     Cancel,
 }
+
+words!(Act {
+    AcceptEffect => "accept_effect",
+    RefundEffect => "refund_effect",
+    Cancel => "cancel",
+});
 
 /// Something that was learned about an operation, by any channel.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -54,11 +54,11 @@ pub enum Fact {
     WithAPerson,
     /// The provider undid the payment.
     PaymentReversed,
-    /// Money went back.
+    /// Money went back: we sent it, or the bank or the provider took it.
     RefundSent,
     /// The provider refused to give money back.
     RefundRefused,
-    /// A refund came back to us.
+    /// Money that had gone back came to us again.
     RefundUndone,
 }
 
@@ -88,8 +88,9 @@ pub enum Taken {
 
 /// The one table: which change of an operation is worth a mail.
 ///
-/// `promised` tells that the shopper was told to wait for the outcome. A no at once is seen on the
-/// page and needs no mail. That an outcome stays unknown is no change, and comes from the clock.
+/// `promised` tells that the shopper was told to wait for the outcome, or may have left the page
+/// meanwhile. A no at once is seen on the page and needs no mail. That an outcome stays unknown is
+/// no change, and comes from the clock.
 pub fn fact_of(kind: &Kind, to: State, taken: Taken, promised: bool) -> Option<Fact> {
     let payment = *kind == Kind::PAYMENT;
     let refund = *kind == Kind::REFUND;
@@ -106,7 +107,8 @@ pub fn fact_of(kind: &Kind, to: State, taken: Taken, promised: bool) -> Option<F
         State::Reversed if payment => Some(Fact::PaymentReversed),
         State::Succeeded if refund || elsewhere => Some(Fact::RefundSent),
         State::Rejected if refund => Some(Fact::RefundRefused),
-        State::Reversed if refund => Some(Fact::RefundUndone),
+        // Who was told that it went is told that it came again, whoever had sent it.
+        State::Reversed if refund || elsewhere => Some(Fact::RefundUndone),
         State::Created
         | State::Requested
         | State::RequiresAction
@@ -129,7 +131,8 @@ pub struct Standing {
     pub unknown: bool,
     /// Another payment of the order took money, or a later one was begun.
     pub passed_by: bool,
-    /// What it took was given back already.
+    /// A payment: what it took was given back already. A refund that did not stay with the
+    /// shopper: another one, opened after that, has sent money back.
     pub given_back: bool,
 }
 
@@ -142,8 +145,10 @@ pub fn is_still_so(fact: Fact, now: Standing) -> bool {
         Fact::NotCompleted => now.state == State::Canceled && !now.passed_by,
         Fact::StillUnknown => now.unknown && !now.passed_by,
         Fact::WithAPerson => now.state == State::RequiresReview && !now.passed_by,
-        Fact::PaymentReversed | Fact::RefundUndone => now.state == State::Reversed,
-        Fact::RefundRefused => now.state == State::Rejected,
+        Fact::PaymentReversed => now.state == State::Reversed,
+        // Both say that the money is with us.
+        Fact::RefundUndone => now.state == State::Reversed && !now.given_back,
+        Fact::RefundRefused => now.state == State::Rejected && !now.given_back,
     }
 }
 

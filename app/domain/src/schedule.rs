@@ -101,7 +101,8 @@ impl Default for Timing {
             sweep: seconds(24 * 3600),
             unknown_alert: seconds(600),
             patience: seconds(120),
-            mails: [30, 120, 600, 3600, 4 * 3600].map(seconds).to_vec(),
+            // A mail server that is away for a night, or for a day, loses nothing.
+            mails: [30, 120, 600, 3600, 4 * 3600, 12 * 3600, 24 * 3600].map(seconds).to_vec(),
         }
     }
 }

@@ -311,8 +311,14 @@ fn what_goes_back_without_us_is_never_said_to_be_sent_by_us() {
             }];
             let text = read_without_form(lang, &view);
             for word in [
-                "we sent", "not sent", "write to you", "on its way", "мы отправили", "отправлен",
-                "напишем", "отправляем",
+                "we sent",
+                "not sent",
+                "write to you",
+                "on its way",
+                "мы отправили",
+                "отправлен",
+                "напишем",
+                "отправляем",
             ] {
                 assert!(!text.contains(word), "{state}: {word:?} in {text}");
             }

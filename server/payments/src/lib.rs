@@ -7,6 +7,7 @@
 mod asks;
 mod clock;
 mod crash;
+mod decisions;
 mod engine;
 mod gate;
 mod hub;
@@ -42,6 +43,7 @@ use uuid::Uuid;
 
 pub use crate::{
     asks::AskOutcome,
+    decisions::{ReviewDecision, ReviewOutcome},
     inbox::Ingested,
     mails::{Letter, MailEnd},
     refunds::{RefundOutcome, RefundRequest},
@@ -307,6 +309,10 @@ pub struct OperationRecord {
     pub amount: Money,
     /// Why a person looks at it.
     pub review_reason: Option<ReviewReason>,
+    /// The effect found at the provider.
+    pub effect: Option<Money>,
+    /// When the newest lookup that told something was sent.
+    pub looked_up_at: Option<Timestamp>,
 }
 
 /// A way to pay that a shop offers.
@@ -512,6 +518,16 @@ impl Payments {
         who: &str,
     ) -> Result<bool, Error> {
         asks::decline(self.engine(), reference, why, who).await
+    }
+
+    /// A person decides about an operation in review.
+    ///
+    /// # Errors
+    /// No such order or operation, or its provider is not set up any more.
+    pub async fn decide(&self, wish: &ReviewDecision) -> Result<ReviewOutcome, Error> {
+        let done = decisions::decide(self.engine(), wish).await;
+        self.engine().wake.notify_one();
+        done
     }
 
     /// Mails whose time has come. Whoever carries them takes each, and tells how that ended.

@@ -319,6 +319,8 @@ pub async fn record(engine: &Engine, reference: &str) -> Result<Option<OrderReco
                 since: it.entered_at,
                 amount: it.amount,
                 review_reason: it.review_reason,
+                effect: it.effect,
+                looked_up_at: it.looked_up_at,
             })
             .collect(),
     }))

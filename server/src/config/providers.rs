@@ -297,9 +297,6 @@ fn of_paypal(flags: &PayPalFlags, waits: Waits, wrong: &mut Wrong) -> Option<Pay
         ("PAYONCE_PAYPAL_WEBHOOK_ID", !webhook.is_empty()),
     ];
     if parts.iter().all(|(_, given)| !given) {
-        if flags.paypal_simulator_root.is_some() {
-            wrong.0.push("PAYONCE_PAYPAL_SIMULATOR_ROOT is set although no other setting of PayPal is: take it away, or give the others too".to_owned());
-        }
         return None;
     }
     for (name, _) in parts.iter().filter(|(_, given)| !given) {

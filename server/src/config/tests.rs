@@ -152,7 +152,7 @@ fn a_provider_that_is_half_set_up_is_refused_and_a_whole_one_is_offered() {
         "--paypal-webhook-id",
         "WH-1",
     ];
-    let rows: [(&[&str], &str); 14] = [
+    let rows: [(&[&str], &str); 13] = [
         (&stripe[..2], "PAYONCE_STRIPE_WEBHOOK_SECRET is not set"),
         (&stripe[2..], "PAYONCE_STRIPE_API_KEY is not set"),
         (&["--stripe-api-key", "pk_test_1", stripe[2], stripe[3]], "publishable"),
@@ -196,7 +196,6 @@ fn a_provider_that_is_half_set_up_is_refused_and_a_whole_one_is_offered() {
             "PayPal's own",
         ),
         (&["--stripe-publishable-key", "pk_test_1"], "give all three"),
-        (&["--paypal-simulator-root", "/root"], "no other setting of PayPal"),
         (
             &[&paypal[..], &["--paypal-url", "http://api-m.paypal.com"]].concat(),
             "PAYONCE_PAYPAL_URL",

@@ -1,7 +1,7 @@
 //! What the shop's own people may ask and do, as JSON with a bearer token.
 //!
-//! Off without `PAYONCE_OPERATOR_TOKEN`. Whoever holds the token may give money back, and may never
-//! charge.
+//! Off without `PAYONCE_OPERATOR_TOKEN`. Whoever holds the token may give money back and decide what
+//! is in review, and may never charge.
 
 use axum::{
     Json,
@@ -10,10 +10,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::{
+    evidence::Act,
+    id::OperationId,
     money::Currency,
     refund_request::{DeclinedWhy, RequestState},
 };
-use payments::{Error, RefundRequest};
+use payments::{Error, RefundRequest, ReviewDecision, ReviewOutcome};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -135,6 +137,82 @@ pub async fn refund(
     }
 }
 
+/// A decision about an operation in review.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecisionBody {
+    operation: OperationId,
+    /// `accept_effect`, `refund_effect` or `cancel`.
+    act: String,
+    /// The effect that is on record, repeated: whoever decides has looked at it. Null where there
+    /// is none.
+    effect_minor: Option<i64>,
+    /// Why: for the audit.
+    reason: String,
+}
+
+/// `POST /api/orders/{reference}/decisions`: only on what a fresh question has shown.
+pub async fn decide(
+    State(shop): State<Shop>,
+    Path(order): Path<String>,
+    headers: HeaderMap,
+    body: Result<Json<DecisionBody>, JsonRejection>,
+) -> Response {
+    if let Some(refusal) = refuses(&shop, &headers) {
+        return refusal;
+    }
+    let body = match body {
+        Ok(Json(body)) => body,
+        Err(reason) => {
+            return problem(StatusCode::BAD_REQUEST, "INVALID", &reason.body_text());
+        }
+    };
+    let Ok(act) = body.act.parse::<Act>() else {
+        let detail = "act is accept_effect, refund_effect or cancel";
+        return problem(StatusCode::BAD_REQUEST, "INVALID", detail);
+    };
+    let reason = body.reason.trim();
+    if reason.is_empty() || reason.len() > 500 {
+        return problem(StatusCode::BAD_REQUEST, "INVALID", "a reason has 1 to 500 characters");
+    }
+    let wish = ReviewDecision {
+        order,
+        operation: body.operation,
+        act,
+        seen_minor: body.effect_minor,
+        who: "operator".to_owned(),
+        reason: reason.to_owned(),
+    };
+    let conflict = |code, detail: &str| problem(StatusCode::CONFLICT, code, detail);
+    match shop.payments.decide(&wish).await {
+        Ok(ReviewOutcome::Decided(state)) => {
+            Json(json!({"operation": wish.operation, "state": state.as_str()})).into_response()
+        }
+        Ok(ReviewOutcome::AskedFirst) => conflict(
+            "ASKED_FIRST",
+            "nothing is decided: the provider is being asked what is true now; read the order again, and send this again when looked_up_at_ms is later than since_ms",
+        ),
+        Ok(ReviewOutcome::OtherEffect(found)) => {
+            let found = found.map_or_else(|| "none".to_owned(), |found| found.to_string());
+            let detail = format!(
+                "nothing is decided: the effect on record is {found}; look at it, and give its amount as effect_minor"
+            );
+            conflict("OTHER_EFFECT", &detail)
+        }
+        Ok(ReviewOutcome::NotInReview(state)) => {
+            let detail =
+                format!("nothing is decided: the operation is {state}, and no person is asked");
+            conflict("NOT_IN_REVIEW", &detail)
+        }
+        Ok(ReviewOutcome::NotAllowed) => problem(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "NOT_ALLOWED",
+            "nothing is decided: an effect that is on record is accepted or given back, and only an operation of which the provider shows nothing is canceled",
+        ),
+        Err(reason) => refused(&reason),
+    }
+}
+
 /// A no to a shopper's request for a refund.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -192,6 +270,9 @@ pub async fn order(
                         "state": it.state.as_str(), "amount_minor": it.amount.minor,
                         "currency": it.amount.currency.code(), "since_ms": it.since.0,
                         "review_reason": it.review_reason.map(|why| why.as_str()),
+                        "effect_minor": it.effect.map(|effect| effect.minor),
+                        "effect_currency": it.effect.map(|effect| effect.currency.code()),
+                        "looked_up_at_ms": it.looked_up_at.map(|at| at.0),
                     })
                 })
                 .collect();

@@ -110,15 +110,14 @@ async fn an_order_that_was_paid_twice_is_refunded_once_all_of_both_went_back() {
     assert_eq!(world.post(&form, "tok_visa").await.0, 303);
     world.until(&checkout, &["succeeded"]).await;
     // The refund of the one that nobody needs is unknown for a while.
-    let lost = json!([{"answer": {"kind": LOST}, "webhook": {"mode": "never"}}]);
+    let lost = json!([{"answer": {"kind": LOST}, "webhook": {"mode": "never"},
+        "lookup": {"not_found_for_ms": 8000}}]);
     world.fault("create_refund", lost).await;
-    world.control("/control/lookups", &json!({"status": 503, "for_ms": 600_000})).await;
     let late = format!("/control/payments/{first}");
     world.control(&late, &json!({"status": "succeeded"})).await;
     settled(&world, &checkout, &["pending_confirmation"]).await;
     assert_eq!(ask(&world, &checkout, Uuid::new_v4(), 2990).await.0, 202);
     settled(&world, &checkout, &["pending_confirmation", "succeeded"]).await;
-    world.control("/control/lookups", &json!({})).await;
     settled(&world, &checkout, &["succeeded"; 2]).await;
     assert_eq!(world.order_state(&checkout).await, "refunded");
     assert_eq!(balance(&world, &checkout).await, 0);

@@ -11,44 +11,44 @@ use uuid::Uuid;
 use crate::harness::{Options, World};
 
 const TOKEN: &str = "an-operators-token-of-these-tests";
-const LOST: &str = "drop_before_headers";
-const NOT_APPLIED: &str = "select count(*) from provider_events where state <> 'applied'";
+pub const LOST: &str = "drop_before_headers";
+pub const NOT_APPLIED: &str = "select count(*) from provider_events where state <> 'applied'";
 const PARKED: &str = "select count(*) from provider_events where state = 'parked'";
 
 /// How a provider is paid and tells of a refund.
 #[derive(Clone, Copy, Debug)]
-struct Wire {
-    name: &'static str,
+pub struct Wire {
+    pub name: &'static str,
     /// What the shopper chooses; behind the bar, on PayPal's page.
-    card: &'static str,
+    pub card: &'static str,
     /// The requests that make effects, as fault scripts name them.
-    effects: &'static [&'static str],
+    pub effects: &'static [&'static str],
     /// The event of a refund that is done.
-    refunded: &'static str,
+    pub refunded: &'static str,
 }
 
-const EXAMPLEPAY: Wire = Wire {
+pub const EXAMPLEPAY: Wire = Wire {
     name: "examplepay",
     card: "tok_visa",
     effects: &["create_payment", "create_refund"],
     refunded: "refund.succeeded",
 };
 
-const STRIPE: Wire = Wire {
+pub const STRIPE: Wire = Wire {
     name: "stripe",
     card: "stripe:pm_card_visa",
     effects: &["create_payment", "confirm_payment", "create_refund"],
     refunded: "refund.updated",
 };
 
-const PAYPAL: Wire = Wire {
+pub const PAYPAL: Wire = Wire {
     name: "paypal",
     card: "paypal:wallet|balance",
     effects: &["create_payment", "capture_payment", "create_refund"],
     refunded: "PAYMENT.CAPTURE.REFUNDED",
 };
 
-const WIRES: [Wire; 3] = [EXAMPLEPAY, STRIPE, PAYPAL];
+pub const WIRES: [Wire; 3] = [EXAMPLEPAY, STRIPE, PAYPAL];
 
 impl Wire {
     /// An amount in this wire's words, as the fields of a refund.
@@ -69,29 +69,29 @@ impl Wire {
     }
 }
 
-async fn world() -> World {
+pub async fn world() -> World {
     with(Options::default()).await
 }
 
-async fn with(options: Options) -> World {
+pub async fn with(options: Options) -> World {
     let mut options = options;
     options.shop.push(("PAYONCE_OPERATOR_TOKEN", TOKEN.to_owned()));
     World::with(options).await
 }
 
-async fn mode(world: &World, mode: &str) {
+pub async fn mode(world: &World, mode: &str) {
     world.control("/control/webhooks/mode", &json!({"mode": mode})).await;
 }
 
-async fn lookups(world: &World, answer: Value) {
+pub async fn lookups(world: &World, answer: Value) {
     world.control("/control/lookups", &answer).await;
 }
 
-async fn blind(world: &World) {
+pub async fn blind(world: &World) {
     lookups(world, json!({"status": 503, "for_ms": 600_000})).await;
 }
 
-async fn buy(world: &World, wire: Wire) -> String {
+pub async fn buy(world: &World, wire: Wire) -> String {
     let (card, funding) = wire.card.split_once('|').unwrap_or((wire.card, ""));
     let checkout = world.buy(card).await;
     if !funding.is_empty() {
@@ -101,14 +101,14 @@ async fn buy(world: &World, wire: Wire) -> String {
 }
 
 /// A paid order of 2990.
-async fn paid(world: &World, wire: Wire) -> String {
+pub async fn paid(world: &World, wire: Wire) -> String {
     let checkout = buy(world, wire).await;
     world.agree(&checkout, "succeeded", 1).await;
     checkout
 }
 
 /// The provider's id of the newest payment.
-async fn payment_id(world: &World) -> String {
+pub async fn payment_id(world: &World) -> String {
     sqlx::query_scalar(
         "select provider_operation_id from operations where kind = 'payment'
          order by created_at desc limit 1",
@@ -126,12 +126,12 @@ async fn refund_id(world: &World) -> String {
 }
 
 /// Tells the shop something by an event, which it takes.
-async fn tell(world: &World, event: &Value) {
+pub async fn tell(world: &World, event: &Value) {
     let answer = world.control("/control/webhooks", event).await;
     assert_eq!(answer["statuses"], json!([200]), "{event}");
 }
 
-async fn ask_for(world: &World, checkout: &str, id: Uuid, amount: i64) -> (u16, Value) {
+pub async fn ask_for(world: &World, checkout: &str, id: Uuid, amount: i64) -> (u16, Value) {
     let path = format!("/api/orders/{}/refunds", world.reference(checkout).await);
     let body = json!({
         "refund_request_id": id, "amount_minor": amount, "currency": "EUR",
@@ -143,32 +143,32 @@ async fn ask_for(world: &World, checkout: &str, id: Uuid, amount: i64) -> (u16, 
     (status, serde_json::from_str(&answer.text().await.unwrap()).unwrap_or_default())
 }
 
-async fn ask(world: &World, checkout: &str, amount: i64) -> u16 {
+pub async fn ask(world: &World, checkout: &str, amount: i64) -> u16 {
     ask_for(world, checkout, Uuid::new_v4(), amount).await.0
 }
 
-async fn refundable(world: &World, checkout: &str) -> i64 {
+pub async fn refundable(world: &World, checkout: &str) -> i64 {
     let path = format!("/api/orders/{}", world.reference(checkout).await);
     let answer = world.http.get(world.url(&path)).bearer_auth(TOKEN).send().await.unwrap();
     let body: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
     body["refundable_minor"].as_i64().unwrap()
 }
 
-async fn settled(world: &World, checkout: &str, kind: &str, wanted: &[&str]) {
+pub async fn settled(world: &World, checkout: &str, kind: &str, wanted: &[&str]) {
     let what = format!("the {kind} operations are {wanted:?}");
     world.until_that(&what, async || world.states(checkout, kind).await == wanted).await;
 }
 
-async fn until_order(world: &World, checkout: &str, wanted: &str) {
+pub async fn until_order(world: &World, checkout: &str, wanted: &str) {
     let what = format!("the order is {wanted}");
     world.until_that(&what, async || world.order_state(checkout).await == wanted).await;
 }
 
-async fn balance(world: &World, checkout: &str) -> i64 {
+pub async fn balance(world: &World, checkout: &str) -> i64 {
     world.effects(checkout).await.iter().map(|(_, amount)| amount).sum()
 }
 
-async fn alerts(world: &World, kind: &str) -> i64 {
+pub async fn alerts(world: &World, kind: &str) -> i64 {
     sqlx::query_scalar("select count(*) from alerts where kind = ?")
         .bind(kind)
         .fetch_one(world.database())
@@ -176,14 +176,14 @@ async fn alerts(world: &World, kind: &str) -> i64 {
         .unwrap()
 }
 
-async fn give_up(world: &World, checkout: &str) {
+pub async fn give_up(world: &World, checkout: &str) {
     let post = world.request(Method::POST, &format!("/checkout/{checkout}/cancel"));
     let post = post.header("Content-Type", "application/x-www-form-urlencoded").body("");
     assert_eq!(world.send(post).await.0, 303);
 }
 
 /// Every keyed request the providers received: the address, and the keys it was sent with.
-async fn keys(world: &World) -> BTreeMap<String, Vec<String>> {
+pub async fn keys(world: &World) -> BTreeMap<String, Vec<String>> {
     let mut keys: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for request in world.requests().await {
         if let (Some(key), Some(path)) = (request["key"].as_str(), request["path"].as_str()) {
@@ -594,6 +594,35 @@ async fn a_dispute_takes_what_is_left_and_one_after_a_full_refund_breaks_nothing
         assert_eq!(world.state(&checkout).await, "succeeded", "{refunded}: the charge stays");
         assert_eq!(world.sends(&checkout).await.len(), 2, "{refunded}: nothing is charged again");
     }
+}
+
+#[tokio::test]
+async fn a_dispute_that_took_nothing_leaves_no_trace_and_one_that_only_opens_answers_nobody() {
+    let world = world().await;
+    let checkout = paid(&world, STRIPE).await;
+    let post = world
+        .request(reqwest::Method::POST, &format!("/checkout/{checkout}/refund-request"))
+        .header("Content-Type", "application/x-www-form-urlencoded")
+        .body("number=1");
+    assert_eq!(world.send(post).await.0, 303);
+    let open = "select count(*) from refund_requests where state = 'open'";
+    assert_eq!(world.number(open).await, 1);
+    let id = payment_id(&world).await;
+    let dispute = |status: &str| json!({"payment": id, "type": "charge.dispute.closed", "overrides": {"status": status}});
+    for status in ["warning_closed", "won", "prevented"] {
+        tell(&world, &dispute(status)).await;
+        world.until_number(NOT_APPLIED, 0).await;
+        assert!(world.states(&checkout, "external").await.is_empty(), "{status}");
+        assert_eq!(world.number(open).await, 1, "{status}: the wish still waits for a person");
+    }
+    let told = "select count(*) from alerts where kind in ('external_effect', 'unmatched_event')";
+    assert_eq!(world.number(told).await, 0, "nothing moved");
+    tell(&world, &dispute("needs_response")).await;
+    settled(&world, &checkout, "external", &["pending_confirmation"]).await;
+    assert_eq!(world.number(open).await, 1, "nothing is decided");
+    tell(&world, &dispute("lost")).await;
+    settled(&world, &checkout, "external", &["succeeded"]).await;
+    assert_eq!(world.number(open).await, 0, "the money is back");
 }
 
 #[tokio::test]

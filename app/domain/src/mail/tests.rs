@@ -31,6 +31,8 @@ fn a_refund_is_told_when_it_is_certain() {
     check(Kind::REFUND, State::Reversed, false, Some(Fact::RefundUndone));
     check(Kind::EXTERNAL, State::Succeeded, false, Some(Fact::RefundSent));
     check(Kind::EXTERNAL, State::Canceled, false, None);
+    // It was told that it went: that it came again corrects it.
+    check(Kind::EXTERNAL, State::Reversed, false, Some(Fact::RefundUndone));
 }
 
 #[test]
@@ -56,7 +58,14 @@ fn a_mail_that_news_overtook_is_not_sent() {
     let unwanted = standing(State::Succeeded);
     assert!(is_still_so(Fact::PaymentUnwanted, unwanted));
     assert!(!is_still_so(Fact::PaymentUnwanted, Standing { given_back: true, ..unwanted }));
-    assert!(is_still_so(Fact::RefundUndone, standing(State::Reversed)));
+    for (fact, state) in
+        [(Fact::RefundUndone, State::Reversed), (Fact::RefundRefused, State::Rejected)]
+    {
+        let with_us = standing(state);
+        assert!(is_still_so(fact, with_us), "{fact}");
+        let another = Standing { given_back: true, ..with_us };
+        assert!(!is_still_so(fact, another), "{fact}: the money is not with us any more");
+    }
 }
 
 #[test]
