@@ -151,6 +151,16 @@ test("posts that are not taken: nonsense, another site's, what somebody else has
   expect(world.rows("select 1 from stock where reserved + sold > on_hand")).toHaveLength(0);
 });
 
+test("the form that comes back for an address nobody can be written to", async ({ page }) => {
+  const shop = new Shop(page);
+  await shop.fill();
+  await shop.awake();
+  await page.locator("#email").fill("anna@example");
+  await shop.payButton.click();
+  await expect(page.getByRole("alert")).toBeFocused();
+  await inspect(page, "address-slip");
+});
+
 test.describe("with Stripe's own card form", () => {
   test.use({ options: { scale: "0.2", provider: {}, shop: { PAYONCE_STRIPE_PUBLISHABLE_KEY: "pk_test_payonce" } } });
 

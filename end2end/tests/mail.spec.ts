@@ -83,7 +83,12 @@ for (const scripts of [true, false]) {
       await page.locator("#email").fill("anna@example");
       const before = await shop.checkoutInForm();
       await shop.payButton.click();
-      await expect(page.getByRole("alert")).toContainText("We cannot write to this address");
+      const summary = page.getByRole("alert");
+      await expect(summary).toContainText("We cannot write to this address");
+      await expect(summary).toBeFocused();
+      await expect(page).toHaveTitle(/^Please look at the e-mail address/);
+      await summary.getByRole("link").click();
+      await expect(page.locator("#email")).toBeFocused();
       await expect(page.locator("#email")).toHaveValue("anna@example");
       await expect(page.locator("input[name=payment_token][value=tok_3ds]")).toBeChecked();
       expect(await shop.checkoutInForm()).toBe(before);

@@ -1,7 +1,8 @@
 //! Carries mails out of the shop: one try at a time, and what came of each is told to the engine.
 //!
-//! A try whose answer is lost may have arrived. It is repeated with the same Message-ID, date and
-//! words, so that whoever gets it twice sees one mail. No line that is logged here has an address.
+//! A try whose answer is lost may have arrived. It is repeated with the same Message-ID and date,
+//! by which a mailbox may know it again. Its words tell things as they stand at each try, so that
+//! a repeat may differ in them. No line that is logged here has an address.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,20 +16,25 @@ use lettre::{
         Mailbox, MultiPart, MultiPartKind, SinglePart,
         header::{self, HeaderName, HeaderValue},
     },
-    transport::smtp,
+    transport::smtp::{self, PoolConfig},
 };
 use payments::{Letter, MailEnd, Payments};
 use secrecy::ExposeSecret;
 use tokio::io::AsyncWriteExt;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::config::{MailSettings, MailWay};
 
 /// How often it is looked for mails that are due.
 const POLL: Duration = Duration::from_millis(500);
-/// How long a mail server may take for one answer, and for one mail.
-const ANSWER: Duration = Duration::from_secs(10);
-const WHOLE: Duration = Duration::from_secs(20);
+/// How long a connection to the mail server may take; lettre bounds nothing else.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long one try may take in all. The answer to a whole mail alone may take ten minutes (RFC
+/// 5321, 4.5.3.2.6), and whoever hangs up before it gets the mail again although it was taken.
+const WHOLE: Duration = Duration::from_secs(11 * 60);
+/// How long a shop that stops still waits for the mail in hand.
+const STOPPING: Duration = Duration::from_secs(20);
 
 /// Why mails cannot leave the shop.
 #[derive(Debug, thiserror::Error)]
@@ -72,14 +78,30 @@ pub fn address(typed: &str) -> Result<Option<domain::mail::Recipient>, NoAddress
     if typed.is_empty() {
         return Ok(None);
     }
-    let address = typed.parse::<Address>().map_err(|_| NoAddress)?;
-    // A bare host is a slip of the finger: nobody outside this machine is reached there.
-    let host = address.domain();
-    let whole = host.split('.').all(|part| !part.is_empty()) && host.contains('.');
-    if typed.len() > 254 || !whole {
+    let (name, host) = typed.rsplit_once('@').ok_or(NoAddress)?;
+    // Few mail servers carry such a name (SMTPUTF8), and one that cannot is met only when the
+    // receipt is due.
+    if !name.is_ascii() {
         return Err(NoAddress);
     }
-    Ok(Some(domain::mail::Recipient::new(typed.to_owned())))
+    let host = if host.is_ascii() { host.to_owned() } else { spelled_for_the_wire(host)? };
+    let address = format!("{name}@{host}").parse::<Address>().map_err(|_| NoAddress)?;
+    // A bare host is a slip of the finger: nobody outside this machine is reached there.
+    let whole = host.split('.').all(|part| !part.is_empty()) && host.contains('.');
+    let address = address.to_string();
+    if address.len() > 254 || !whole {
+        return Err(NoAddress);
+    }
+    Ok(Some(domain::mail::Recipient::new(address)))
+}
+
+/// A host in other letters as every mail server can carry it: `пример.рф` is `xn--e1afmkfd.xn--p1ai`.
+fn spelled_for_the_wire(host: &str) -> Result<String, NoAddress> {
+    match url::Host::parse(host) {
+        Ok(url::Host::Domain(host)) => Ok(host),
+        // Digits of other scripts make numbers: those were not meant.
+        Ok(url::Host::Ipv4(_) | url::Host::Ipv6(_)) | Err(_) => Err(NoAddress),
+    }
 }
 
 /// Told by a machine: nobody's holiday notice answers it.
@@ -111,7 +133,11 @@ impl Postman {
                 let transport =
                     AsyncSmtpTransport::<Tokio1Executor>::from_url(url.expose_secret())?;
                 tracing::info!("mails go to a mail server");
-                Way::Smtp(Box::new(transport.timeout(Some(ANSWER)).build()))
+                // A pool of none: each mail has a connection of its own, and the good-bye to the
+                // server is said aside, so that its silence there says nothing about the mail.
+                let transport =
+                    transport.timeout(Some(CONNECT)).pool_config(PoolConfig::new().max_size(0));
+                Way::Smtp(Box::new(transport.build()))
             }
             MailWay::Folder(folder) => {
                 tracing::info!("no mail server is set: mails become files in {}", folder.display());
@@ -121,7 +147,7 @@ impl Postman {
         Ok(Self { from: settings.from, way })
     }
 
-    /// Carries until told to stop; a mail that is on its way is waited for.
+    /// Carries until told to stop; a mail that is on its way is waited for, but not for long.
     pub async fn run(self, payments: Payments, stop: CancellationToken) {
         loop {
             if let Err(reason) = self.round(&payments, &stop).await {
@@ -145,17 +171,46 @@ impl Postman {
             if stop.is_cancelled() {
                 return Ok(());
             }
-            let Some(letter) = payments.take_mail(id).await? else { continue };
-            payments::crash_point("mail_taken");
-            let end = self.hand_over(&letter).await;
-            payments::crash_point("mail_handed_over");
-            payments.mail_ended(id, end).await?;
-            // What one was not taken for may hold for the next one too; it is looked again soon.
-            if end == MailEnd::Again {
-                return Ok(());
+            match self.carry(payments, id, stop).await {
+                // What one was not taken for may hold for the next one too; it is looked again
+                // soon.
+                Ok(Some(MailEnd::Again)) => return Ok(()),
+                Ok(Some(MailEnd::Taken | MailEnd::Refused) | None) => {}
+                // One that cannot be read or noted holds up no other.
+                Err(reason) => tracing::warn!(
+                    mail = %id,
+                    reason = &reason as &dyn std::error::Error,
+                    "the mail {id} could not be looked after; it comes again"
+                ),
             }
         }
         Ok(())
+    }
+
+    /// One mail, if it is still to be handed over, and what came of it.
+    async fn carry(
+        &self,
+        payments: &Payments,
+        id: Uuid,
+        stop: &CancellationToken,
+    ) -> Result<Option<MailEnd>, payments::Error> {
+        let Some(letter) = payments.take_mail(id).await? else { return Ok(None) };
+        payments::crash_point("mail_taken");
+        let end = match in_time(self.hand_over(&letter), stop, STOPPING).await {
+            Some(end) => end,
+            None => {
+                let (order, fact) = (letter.view.reference.as_str(), letter.fact.as_str());
+                tracing::warn!(
+                    order,
+                    fact,
+                    "the mail {fact} of order {order} was left behind by a shop that stops"
+                );
+                MailEnd::Again
+            }
+        };
+        payments::crash_point("mail_handed_over");
+        payments.mail_ended(id, end).await?;
+        Ok(Some(end))
     }
 
     /// One try.
@@ -174,10 +229,13 @@ impl Postman {
         };
         match &self.way {
             Way::Smtp(transport) => {
+                let plain = letter.to.expose().is_ascii();
                 let sent = tokio::time::timeout(WHOLE, transport.send(message)).await;
-                let (end, how) = sent.map_or((MailEnd::Again, "no answer".to_owned()), |sent| {
-                    sent.map_or_else(|reason| judge(&reason), |_| (MailEnd::Taken, "taken".into()))
-                });
+                let (end, how) = match sent {
+                    Ok(Ok(_)) => (MailEnd::Taken, "taken".to_owned()),
+                    Ok(Err(reason)) => judge(&reason, plain),
+                    Err(_) => (MailEnd::Again, NO_ANSWER.to_owned()),
+                };
                 tracing::info!(order, fact, "the mail {fact} of order {order}: {how}");
                 end
             }
@@ -214,7 +272,7 @@ impl Postman {
         let since = Duration::from_millis(u64::try_from(letter.since.0).unwrap_or(0));
         let part =
             |kind: header::ContentType, body: String| SinglePart::builder().header(kind).body(body);
-        // The same bytes at every try, the boundary too.
+        // The same at every try, as far as things stand as they did.
         let parts = MultiPart::builder()
             .kind(MultiPartKind::Alternative)
             .boundary(letter.id.simple().to_string())
@@ -231,22 +289,53 @@ impl Postman {
     }
 }
 
-/// What a mail server's answer, or none, is to a mail; and a word for it without its text, which
-/// may repeat the address.
-fn judge(reason: &smtp::Error) -> (MailEnd, String) {
+/// What `work` came to; `None` if the shop stops and it did not end `left` later.
+async fn in_time<T>(
+    work: impl Future<Output = T>,
+    stop: &CancellationToken,
+    left: Duration,
+) -> Option<T> {
+    let over = async {
+        stop.cancelled().await;
+        tokio::time::sleep(left).await;
+    };
+    tokio::select! {
+        done = work => Some(done),
+        () = over => None,
+    }
+}
+
+const NO_ANSWER: &str = "no answer: it may or may not have arrived";
+
+/// What a mail server's answer, or none, is to a mail, and a word for it without its text, which
+/// may repeat the address. Only what was said about the mail itself ends it; `plain` tells that
+/// its address is one that every mail server can carry.
+fn judge(reason: &smtp::Error, plain: bool) -> (MailEnd, String) {
     let code = reason.status().map(u16::from);
     let told = |what: &str| match code {
         Some(code) => format!("{what} ({code})"),
         None => what.to_owned(),
     };
     match code {
-        // Our login is not believed: that says nothing about the mail.
-        Some(530 | 534 | 535 | 538) => (MailEnd::Again, told("our login was refused")),
+        Some(code) if is_about_us(code) => (MailEnd::Again, told("it does not serve us")),
         _ if reason.is_permanent() => (MailEnd::Refused, told("refused for good")),
         _ if reason.is_transient() => (MailEnd::Again, told("not now")),
-        _ if reason.is_client() => (MailEnd::Refused, "the mail server cannot carry it".to_owned()),
-        _ => (MailEnd::Again, "no answer: it may or may not have arrived".to_owned()),
+        // The mail never left: its address asks too much of the server, or the server does not
+        // offer what our own settings ask for.
+        _ if reason.is_client() && !plain => {
+            (MailEnd::Refused, "the mail server cannot carry its address".to_owned())
+        }
+        _ if reason.is_client() => {
+            (MailEnd::Again, "the mail server does not offer what is needed".to_owned())
+        }
+        _ => (MailEnd::Again, NO_ANSWER.to_owned()),
     }
+}
+
+/// Whether a no is about our commands, our login or the whole server, and so about no mail. A 554
+/// is not among them: at the greeting it means that, too, but where it was said cannot be seen.
+fn is_about_us(code: u16) -> bool {
+    matches!(code, 500 | 502..=504 | 521 | 530 | 534 | 535 | 538)
 }
 
 /// Whole or not at all; the same mail has the same name, so that a repeat is one file.

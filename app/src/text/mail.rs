@@ -1,7 +1,7 @@
 //! A mail in words: the status table's own, with the order's facts around them.
 //!
 //! Text and HTML say the same. A mail is rendered when it is handed over, in the order's language,
-//! and only while what it says is so.
+//! and only while what it tells is so; a receipt stays one, whatever became of its order since.
 
 use domain::{mail::Fact, view::LineView};
 use payments::Letter;
@@ -58,7 +58,7 @@ fn facts(lang: Lang, letter: &Letter) -> Vec<Row> {
     let mut rows = vec![row(say!(lang, status.label.reference), view.reference.clone())];
     let Some(owner) = &view.owner else { return rows };
     rows.push(row(say!(lang, status.label.placed), day(lang, owner.created_at)));
-    let mut total: &str = say!(lang, mail.amount);
+    let mut total: &str = say!(lang, mail.total);
     if letter.fact == Fact::Paid {
         let payment = &view.payment;
         rows.push(row(say!(lang, status.label.paid_at), day(lang, payment.since)));

@@ -103,9 +103,7 @@ async fn judge(
 ) -> Result<(Ingested, Outcome), Error> {
     if event.live != adapter.live() {
         let detail = format!("event {} comes from the other mode", event.id);
-        engine
-            .alert(work, &live_mode(adapter.name(), now), "live_mode", &detail, now)
-            .await?;
+        engine.alert(work, &live_mode(adapter.name(), now), "live_mode", &detail, now).await?;
         work.update_event(id, EventState::Unmatched, None, None, now).await?;
         return Ok((Ingested::Unmatched, Outcome::default()));
     }

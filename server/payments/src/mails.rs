@@ -2,7 +2,9 @@
 //!
 //! A row is inserted in the transaction that makes its fact true. Handing it over is a request on
 //! the wire like any other: the try is committed first, and a try without an answer may have
-//! arrived. It is repeated under the same Message-ID, a few times, and then told to a person.
+//! arrived. It is repeated under the same Message-ID, a few times, and then told to a person. What
+//! is no longer so when its turn comes is overtaken: nobody is told, and if it becomes so once
+//! more, it is told then.
 
 use std::time::Duration;
 
@@ -22,8 +24,9 @@ use crate::{
     store::{Mail, MailState, Operation, Order, Work},
 };
 
-/// How long one try may take before it counts as one without an answer.
-const TRY: Duration = Duration::from_secs(60);
+/// After how long a try whose end never came on record is made again. Longer than whoever carries
+/// mails waits for a mail server.
+const TRY: Duration = Duration::from_secs(15 * 60);
 /// The states in which a shopper is told to wait for the outcome.
 const UNKNOWN: [State; 2] = [State::PendingConfirmation, State::RequiresReview];
 /// How many mails one look takes.
@@ -79,6 +82,7 @@ fn fresh(operation: &Operation, fact: Fact, now: Timestamp) -> Mail {
 /// Keeps the mail of a change, if there is one and somebody to write to. `old` is the order's
 /// state before it.
 pub async fn keep(
+    engine: &Engine,
     work: &mut dyn Work,
     loaded: &Loaded,
     before: &Operation,
@@ -100,7 +104,11 @@ pub async fn keep(
     };
     let canceling = loaded.steps.iter().any(|step| step.cancels);
     let face = read::face(before, old, canceling);
+    // Whoever was sent to the bank, or has waited for long, may have left the page.
+    let left = before.state == State::RequiresAction
+        || now.since(operation.created_at) >= engine.timing.patience;
     let promised = matches!(face, Face::Checking | Face::InReview)
+        || left
         || (operation.kind == Kind::PAYMENT && work.was_in(operation.id, &UNKNOWN).await?);
     if let Some(fact) = fact_of(&operation.kind, operation.state, taken, promised) {
         work.insert_mail(&fresh(operation, fact, now)).await?;
@@ -119,11 +127,13 @@ pub async fn tell_unknown(engine: &Engine) -> Result<(), Error> {
     let mut work = engine.store.read().await?;
     let late = work.unknown_since(before).await?;
     drop(work);
-    for (_, id) in late {
+    for (order, id) in late {
         let mut work = engine.store.write().await?;
-        let Some(operation) = work.operation(id).await? else { continue };
-        if is_unknown(&operation) {
-            let mail = fresh(&operation, Fact::StillUnknown, clock::now());
+        let operations = work.operations_of(order).await?;
+        let Some(operation) = operations.iter().find(|it| it.id == id) else { continue };
+        // Judged as at a try: or a mail that another payment overtakes were kept again and again.
+        if is_still_so(Fact::StillUnknown, standing(operation, &operations)) {
+            let mail = fresh(operation, Fact::StillUnknown, clock::now());
             work.insert_mail(&mail).await?;
             work.commit().await?;
         }
@@ -142,7 +152,15 @@ pub async fn due(engine: &Engine) -> Result<Vec<Uuid>, Error> {
 fn standing(operation: &Operation, operations: &[Operation]) -> Standing {
     let payments = operations.iter().filter(|it| it.kind == Kind::PAYMENT && it.id != operation.id);
     let mut others = payments.filter(|_| operation.kind == Kind::PAYMENT);
-    let mut back = operations.iter().filter(|it| it.refunds == Some(operation.id));
+    // A refund beside this one gives back other money; one that was opened once this one had ended
+    // stands in for it.
+    let stands_in = |it: &Operation| {
+        operation.refunds.is_some()
+            && it.refunds == operation.refunds
+            && it.id != operation.id
+            && it.created_at >= operation.entered_at
+    };
+    let mut back = operations.iter().filter(|it| it.refunds == Some(operation.id) || stands_in(it));
     Standing {
         state: operation.state,
         unknown: is_unknown(operation),
@@ -162,15 +180,15 @@ pub async fn take(engine: &Engine, id: Uuid) -> Result<Option<Letter>, Error> {
     let order = work.order(mail.order_id).await?.ok_or(Error::NotFound)?;
     let operations = work.operations_of(order.id).await?;
     let operation = operations.iter().find(|it| it.id == mail.operation_id);
-    let (Some(operation), Some(to)) = (operation, order.mail_to.clone()) else {
-        return Err(Error::Internal("a mail about nothing"));
-    };
-    if !is_still_so(mail.fact, standing(operation, &operations)) {
+    let operation = operation.ok_or(Error::Internal("a mail about nothing"))?;
+    let so = is_still_so(mail.fact, standing(operation, &operations));
+    // An address may have been erased since.
+    let Some(to) = order.mail_to.clone().filter(|_| so) else {
         close(&mut mail, MailState::Overtaken, now);
         work.update_mail(&mail).await?;
         work.commit().await?;
         return Ok(None);
-    }
+    };
     if mail.tries as usize > engine.timing.mails.len() {
         // The last try was cut, and nobody knows more.
         give_up(engine, work.as_mut(), &mut mail, &order, MailState::GivenUp, now).await?;
@@ -263,3 +281,6 @@ pub async fn ended(engine: &Engine, id: Uuid, end: MailEnd) -> Result<(), Error>
     }
     Ok(work.commit().await?)
 }
+
+#[cfg(test)]
+mod tests;

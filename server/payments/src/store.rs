@@ -549,7 +549,7 @@ pub trait Work: Send {
         body: &str,
         now: Timestamp,
     ) -> Result<(), StoreError>;
-    /// A mail to be sent; false if this fact has one already.
+    /// A mail to be sent; false if this fact has one already that was not overtaken.
     async fn insert_mail(&mut self, mail: &Mail) -> Result<bool, StoreError>;
     /// A mail.
     async fn mail(&mut self, id: Uuid) -> Result<Option<Mail>, StoreError>;

@@ -43,10 +43,14 @@ async fn an_address_that_cannot_be_written_to_brings_the_whole_form_back() {
         assert!(form.contains("aria-invalid=\"true\""), "{form}");
         // A summary stands before everything else of the page's content, and leads to the field.
         let content = answer.body.split("<main").nth(1).expect("the content");
-        let (before, summary) = content.split_once("error-summary").expect("a summary");
-        assert!(!before.contains("<h1"), "{before}");
-        let summary = summary.split("</div>").next().unwrap();
-        for part in ["role=\"alert\"", "autofocus", "href=\"#email\"", "We cannot write to"] {
+        let summary = content.split("<h1").next().unwrap();
+        for part in [
+            "error-summary",
+            "role=\"alert\"",
+            "autofocus",
+            "href=\"#email\"",
+            "We cannot write to",
+        ] {
             assert!(summary.contains(part), "{part}: {summary}");
         }
         let title = answer.body.split("<title>").nth(1).unwrap().split("</title>").next().unwrap();

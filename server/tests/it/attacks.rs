@@ -21,7 +21,7 @@ async fn blind(world: &World) {
 }
 
 /// The provider's id of a payment of the order.
-async fn id_of(world: &World, checkout: &str, attempt: i64) -> String {
+pub async fn id_of(world: &World, checkout: &str, attempt: i64) -> String {
     sqlx::query_scalar(
         "select provider_operation_id from operations join orders on orders.id = order_id
          where checkout_id = ? and kind = 'payment' and attempt = ?",
@@ -34,7 +34,7 @@ async fn id_of(world: &World, checkout: &str, attempt: i64) -> String {
 }
 
 /// The provider's record moves by itself.
-async fn decides(world: &World, id: &str, status: &str, silent: bool) {
+pub async fn decides(world: &World, id: &str, status: &str, silent: bool) {
     let told = json!({"status": status, "silent": silent});
     world.control(&format!("/control/payments/{id}"), &told).await;
 }
@@ -46,7 +46,7 @@ async fn give_up(world: &World, checkout: &str) {
 }
 
 /// Pays again after a no.
-async fn pay_again(world: &World, checkout: &str, token: &str) {
+pub async fn pay_again(world: &World, checkout: &str, token: &str) {
     let form = world.next_form(checkout).await.expect("after a no there is another attempt");
     assert_eq!(world.post(&form, token).await.0, 303);
 }

@@ -1,22 +1,26 @@
 //! One mail per fact: whatever news repeat it, whoever is killed, and whatever the mail server does.
 
-use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
-    net::{TcpListener, TcpStream},
-};
+use sqlx::{ConnectOptions, sqlite::SqliteConnectOptions};
 use uuid::Uuid;
 
-use crate::harness::{Options, World};
+use crate::{
+    harness::{Options, World},
+    mail_server::{Does, MailServer},
+};
 
 const TOKEN: &str = "an-operators-token-of-these-tests";
 const TO: &str = "anna.canary@example.org";
 const LOST: &str = "drop_before_headers";
 const WAITING: &str = "select count(*) from mails where state = 'waiting'";
 const SENT: &str = "select count(*) from mails where state = 'sent'";
+/// Settings of a shop whose mail server is not there, and of one whose mails become files again.
+const AWAY: [(&str, &str); 2] =
+    [("PAYONCE_SMTP_URL", "smtp://127.0.0.1:9"), ("PAYONCE_MAIL_FROM", "orders@shop.test")];
+const FILES: [(&str, &str); 2] = [("PAYONCE_SMTP_URL", ""), ("PAYONCE_MAIL_FROM", "")];
 
 /// The facts that were told, in the order in which they became true: (fact, state, tries).
 async fn told(world: &World) -> Vec<(String, String, i64)> {
@@ -209,12 +213,17 @@ async fn a_mail_that_is_cut_again_and_again_is_told_to_a_person() {
     let mut world = World::start().await;
     world.restart(Some("mail_taken"));
     let checkout = world.buy_with_mail("tok_visa", TO).await;
-    for _ in 0..6 {
+    // The first try, and one after each wait.
+    let tries = domain::schedule::Timing::default().mails.len() + 1;
+    for _ in 0..tries {
         assert!(world.shop.ended());
         world.restart(Some("mail_taken"));
     }
     world.until_number("select count(*) from alerts where kind = 'mail_not_sent'", 1).await;
-    assert_eq!(told(&world).await, [("paid".to_owned(), "given_up".to_owned(), 6)]);
+    assert_eq!(
+        told(&world).await,
+        [("paid".to_owned(), "given_up".to_owned(), i64::try_from(tries).unwrap())]
+    );
     let detail: String =
         sqlx::query_scalar("select detail from alerts where kind = 'mail_not_sent'")
             .fetch_one(world.database())
@@ -230,117 +239,20 @@ async fn news_overtake_a_mail_that_was_held_up() {
     quiet(&world).await;
     world.fault("create_payment", json!([{"execute": true, "answer": {"kind": LOST}}])).await;
     world.control("/control/lookups", &json!({"status": 503, "for_ms": 600_000})).await;
-    // A mail server that is not there, until mails become files again.
-    let server = ["smtp://127.0.0.1:9", "orders@shop.test"];
-    let settings = ["PAYONCE_SMTP_URL", "PAYONCE_MAIL_FROM"];
-    world.restart_with_all(&[(settings[0], server[0]), (settings[1], server[1])]);
+    world.restart_with_all(&AWAY);
     let checkout = world.buy_with_mail("tok_visa", TO).await;
     world
         .until_number("select count(*) from mails where fact = 'still_unknown' and tries > 0", 1)
         .await;
     world.control("/control/lookups", &json!({})).await;
     world.agree(&checkout, "succeeded", 1).await;
-    world.restart_with_all(&settings.map(|name| (name, "")));
+    world.restart_with_all(&FILES);
     world.until_number(SENT, 1).await;
     let told: Vec<_> =
         told(&world).await.into_iter().map(|(fact, state, _)| (fact, state)).collect();
     let wanted = [("still_unknown", "overtaken"), ("paid", "sent")];
     assert_eq!(told, wanted.map(|(fact, state)| (fact.to_owned(), state.to_owned())));
     assert_eq!(world.mails().len(), 1, "nobody is told what is not so any more");
-}
-
-/// What the mail server does with the next connection.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Does {
-    /// Hangs up before a word.
-    HangsUp,
-    /// Takes the whole mail and hangs up before it says so.
-    TakesAndHangsUp,
-    /// Is busy.
-    Busy,
-    /// Refuses whoever it goes to, and repeats the address while it does.
-    Refuses,
-    /// Takes it.
-    Takes,
-}
-
-/// A very small mail server, and what it has received.
-struct MailServer {
-    port: u16,
-    mails: Arc<Mutex<Vec<String>>>,
-    connections: Arc<Mutex<usize>>,
-}
-
-impl MailServer {
-    async fn start(plan: &[Does]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let server = Self { port, mails: Arc::default(), connections: Arc::default() };
-        let (mails, connections) = (Arc::clone(&server.mails), Arc::clone(&server.connections));
-        let plan = plan.to_vec();
-        let mut plan = plan.into_iter();
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                *connections.lock().unwrap() += 1;
-                let does = plan.next().unwrap_or(Does::Takes);
-                let _cut = talk(stream, does, &mails).await;
-            }
-        });
-        server
-    }
-
-    fn options(&self) -> Options {
-        let shop = vec![
-            ("PAYONCE_SMTP_URL", format!("smtp://127.0.0.1:{}", self.port)),
-            ("PAYONCE_MAIL_FROM", "Yuge <orders@shop.test>".to_owned()),
-            ("PAYONCE_LOG", "trace".to_owned()),
-        ];
-        Options { shop, ..Options::default() }
-    }
-
-    fn mails(&self) -> Vec<String> {
-        self.mails.lock().unwrap().clone()
-    }
-}
-
-async fn talk(stream: TcpStream, does: Does, mails: &Mutex<Vec<String>>) -> std::io::Result<()> {
-    if does == Does::HangsUp {
-        return Ok(());
-    }
-    let (read, mut write) = stream.into_split();
-    let mut lines = BufReader::new(read).lines();
-    write.write_all(b"220 mail.test\r\n").await?;
-    while let Some(line) = lines.next_line().await? {
-        let word = line.split(' ').next().unwrap_or_default().to_ascii_uppercase();
-        let answer: String = match word.as_str() {
-            "EHLO" => "250 mail.test\r\n".into(),
-            "RCPT" if does == Does::Refuses => format!("550 5.1.1 <{TO}> is unknown here\r\n"),
-            "MAIL" if does == Does::Busy => "451 4.3.0 later\r\n".into(),
-            "DATA" => {
-                write.write_all(b"354 go on\r\n").await?;
-                let mut mail = String::new();
-                while let Some(line) = lines.next_line().await? {
-                    if line == "." {
-                        break;
-                    }
-                    mail.push_str(&line);
-                    mail.push('\n');
-                }
-                mails.lock().unwrap().push(mail);
-                if does == Does::TakesAndHangsUp {
-                    return Ok(());
-                }
-                "250 2.0.0 taken\r\n".into()
-            }
-            "QUIT" => {
-                write.write_all(b"221 bye\r\n").await?;
-                return Ok(());
-            }
-            _ => "250 ok\r\n".into(),
-        };
-        write.write_all(answer.as_bytes()).await?;
-    }
-    Ok(())
 }
 
 #[tokio::test]
@@ -371,8 +283,8 @@ async fn what_a_mail_server_refuses_for_good_is_not_sent_again_and_told_to_a_per
     world.agree(&checkout, "succeeded", 1).await;
     world.until_number("select count(*) from mails where state = 'refused'", 1).await;
     world.until_number("select count(*) from alerts where kind = 'mail_not_sent'", 1).await;
-    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
-    assert_eq!(*server.connections.lock().unwrap(), 1);
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    assert_eq!(server.connections(), 1);
     assert_eq!(told(&world).await, [("paid".to_owned(), "refused".to_owned(), 1)]);
     assert!(!world.log().contains("canary"), "the address is in the log");
     let details: Vec<String> =
@@ -382,18 +294,159 @@ async fn what_a_mail_server_refuses_for_good_is_not_sent_again_and_told_to_a_per
 
 #[tokio::test]
 async fn an_order_is_paid_whether_or_not_its_mail_can_be_sent() {
-    let options = Options {
-        shop: vec![
-            ("PAYONCE_SMTP_URL", "smtp://127.0.0.1:9".to_owned()),
-            ("PAYONCE_MAIL_FROM", "orders@shop.test".to_owned()),
-        ],
-        ..Options::default()
-    };
-    let world = World::with(options).await;
+    let shop = AWAY.map(|(name, value)| (name, value.to_owned())).to_vec();
+    let world = World::with(Options { shop, ..Options::default() }).await;
     let checkout = world.buy_with_mail("tok_visa", TO).await;
     world.agree(&checkout, "succeeded", 1).await;
     assert_eq!(world.order_state(&checkout).await, "paid");
     world.until_number("select count(*) from mails where state = 'waiting' and tries > 0", 1).await;
+}
+
+#[tokio::test]
+async fn a_mail_that_was_taken_is_not_sent_again_when_the_good_bye_is_not_answered() {
+    let server = MailServer::start(&[Does::TakesAndIgnoresQuit; 2]).await;
+    let world = World::with(server.options()).await;
+    for sent in 1..=2 {
+        let checkout = world.buy_with_mail("tok_visa", TO).await;
+        world.agree(&checkout, "succeeded", 1).await;
+        // The second one is not held up by the first one's silence either.
+        world.until_number(SENT, sent).await;
+    }
+    let paid = ("paid".to_owned(), "sent".to_owned(), 1);
+    assert_eq!(told(&world).await, [paid.clone(), paid]);
+    assert_eq!((server.mails().len(), server.connections()), (2, 2));
+}
+
+#[tokio::test]
+async fn what_is_said_before_a_mail_was_judged_burns_no_mail() {
+    let plan = [Does::ServesNobody, Does::OffersNoLogin, Does::RefusesLogin];
+    let server = MailServer::start(&plan).await;
+    let world = World::with(Options { scale: "0.005", ..server.options_with_login() }).await;
+    let checkout = world.buy_with_mail("tok_visa", TO).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    world.until_number(SENT, 1).await;
+    assert_eq!(told(&world).await, [("paid".to_owned(), "sent".to_owned(), 4)]);
+    assert_eq!(server.mails().len(), 1);
+    assert_eq!(world.number("select count(*) from alerts").await, 0);
+    let log = world.log();
+    for told in ["it does not serve us (521)", "does not offer", "it does not serve us (535)"] {
+        assert!(log.contains(told), "{told:?} is not in {log}");
+    }
+    assert!(!log.contains("canary"), "the address is in the log");
+}
+
+/// Writes into the shop's database behind its back.
+async fn write(world: &World, sql: &'static str, checkout: &str) {
+    let options = SqliteConnectOptions::new()
+        .filename(world.database_file())
+        .busy_timeout(Duration::from_secs(10));
+    let mut connection = options.connect().await.unwrap();
+    let done = sqlx::query(sql).bind(checkout).execute(&mut connection).await.unwrap();
+    assert_eq!(done.rows_affected(), 1, "{sql}");
+}
+
+#[tokio::test]
+async fn one_bad_row_holds_up_no_other_mail() {
+    let mut world = World::start().await;
+    world.restart_with_all(&AWAY);
+    let mut checkouts = Vec::new();
+    for _ in 0..3 {
+        let checkout = world.buy_with_mail("tok_visa", TO).await;
+        world.agree(&checkout, "succeeded", 1).await;
+        checkouts.push(checkout);
+    }
+    world.until_number("select count(*) from mails where state = 'waiting'", 3).await;
+    let unreadable = "update mails set fact = 'gibberish'
+         where order_id = (select id from orders where checkout_id = ?)";
+    write(&world, unreadable, &checkouts[0]).await;
+    write(&world, "update orders set mail_to = null where checkout_id = ?", &checkouts[1]).await;
+    world.restart_with_all(&FILES);
+    world.until_number(SENT, 1).await;
+    world.until_number("select count(*) from mails where state = 'overtaken'", 1).await;
+    let mails = world.mails();
+    assert_eq!(mails.len(), 1, "{mails:#?}");
+    assert!(mails[0].0.starts_with(&world.reference(&checkouts[2]).await), "{}", mails[0].0);
+    assert_eq!(world.number(WAITING).await, 1, "the unreadable one waits for a person");
+    assert!(world.log().contains("could not be looked after"), "and is in the log");
+}
+
+#[tokio::test]
+async fn an_order_in_russian_gets_its_mail_in_russian_whatever_is_chosen_later() {
+    let mut world = World::start().await;
+    world.restart_with_all(&AWAY);
+    world.add("cups", 1).await;
+    let mut form = world.form().await;
+    form.fields.push(("email".to_owned(), TO.to_owned()));
+    form.fields.push(("payment_token".to_owned(), "tok_visa".to_owned()));
+    let path = format!("/checkout/{}/pay", form.checkout);
+    let post = world.request(Method::POST, &path).header("Accept-Language", "ru");
+    let (status, _, body) = world.send(post.form(&form.fields)).await;
+    assert_eq!(status, 303, "{body}");
+    world.agree(&form.checkout, "succeeded", 1).await;
+    let english = [("language", "en"), ("back", "/")];
+    let (status, ..) = world.send(world.request(Method::POST, "/language").form(&english)).await;
+    assert_eq!(status, 303);
+    assert!(page(&world, &form.checkout).await.contains("<html lang=\"en\""));
+    world.restart_with_all(&FILES);
+    world.until_number(SENT, 1).await;
+    let (_, text) = world.mails().remove(0);
+    // «Заказ …», as a header says it.
+    let subject = header(&text, "Subject");
+    assert!(subject.starts_with("=?utf-8?b?0JfQsNC60LDQ"), "{subject}");
+}
+
+#[tokio::test]
+async fn an_address_is_stored_as_a_mail_server_can_carry_it_and_shown_as_text() {
+    let rows = [
+        ("yu@пример.рф", "yu@xn--e1afmkfd.xn--p1ai", "y…@xn--e1afmkfd.xn--p1ai"),
+        ("&amp@example.org", "&amp@example.org", "&amp;…@example.org"),
+    ];
+    for (typed, stored, shown) in rows {
+        let world = World::start().await;
+        let checkout = world.buy_with_mail("tok_visa", typed).await;
+        world.agree(&checkout, "succeeded", 1).await;
+        world.until_number(SENT, 1).await;
+        assert_eq!(header(&world.mails()[0].1, "To"), stored);
+        let html = page(&world, &checkout).await;
+        assert!(html.contains(shown), "{shown:?} is not in {html}");
+    }
+}
+
+#[tokio::test]
+async fn a_refund_that_comes_back_later_is_told_as_sent_and_then_as_come_back() {
+    let world = with_api().await;
+    let checkout = world.buy_with_mail("tok_refund_fails_later", TO).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    let path = format!("/api/orders/{}/refunds", world.reference(&checkout).await);
+    let refund = json!({"refund_request_id": Uuid::new_v4(), "amount_minor": 1000, "currency": "EUR", "reason": "they asked"});
+    assert_eq!(api(&world, Method::POST, &path, Some(refund)).await.0, 202);
+    world
+        .until_that("the refund came back", async || {
+            world.states(&checkout, "refund").await == ["reversed"]
+        })
+        .await;
+    world.until_number(SENT, 3).await;
+    assert_eq!(facts(&world).await, ["paid", "refund_sent", "refund_undone"]);
+}
+
+#[tokio::test]
+async fn what_went_back_without_us_is_not_told_as_sent_by_us() {
+    let world = World::start().await;
+    let checkout = world.buy_with_mail("tok_visa", TO).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    let id = payment_at_provider(&world, &checkout).await;
+    let dashboard = format!("/control/payments/{}/refund", id.as_str().unwrap());
+    world.control(&dashboard, &json!({"amount_minor": 1000})).await;
+    world.until_number(SENT, 2).await;
+    assert_eq!(facts(&world).await, ["paid", "refund_sent"]);
+    let mails = world.mails();
+    let (_, text) = mails.iter().find(|(name, _)| name.contains("refund_sent")).unwrap();
+    // Lines are cut as mails cut them.
+    let text = text.replace("=\r\n", "").replace("=\n", "");
+    assert!(text.contains("without a refund of ours"), "{text}");
+    for ours in ["We sent", "The provider confirmed the refund"] {
+        assert!(!text.contains(ours), "{ours:?} is in {text}");
+    }
 }
 
 async fn with_api() -> World {

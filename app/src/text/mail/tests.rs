@@ -171,6 +171,77 @@ fn every_mail_has_reference_link_amount_and_the_words_of_its_fact() {
     }
 }
 
+/// A mail about money that went back without us, in this state.
+fn outside(lang: Lang, fact: Fact) -> Mail {
+    let mut letter = letter(lang, fact, view(fact));
+    if let Some(refund) = &mut letter.refund {
+        refund.outside = true;
+    }
+    mail(&letter)
+}
+
+#[test]
+fn a_receipt_stays_a_receipt_whatever_became_of_its_order() {
+    let rows = [
+        (
+            Lang::en,
+            "Thank you. Your order is paid",
+            "The provider confirmed the payment.",
+            "We pack",
+        ),
+        (Lang::ru, "Спасибо. Заказ оплачен", "Провайдер подтвердил платёж.", "Мы упакуем"),
+    ];
+    for order in OrderState::ALL {
+        for (lang, heading, sentence, packs) in rows {
+            let mut view = view(Fact::Paid);
+            view.order_state = *order;
+            let Mail { subject, text, html } = mail(&letter(lang, Fact::Paid, view));
+            assert!(subject.contains(heading), "{order}: {subject}");
+            for part in [text, html] {
+                assert!(part.contains(heading) && part.contains(sentence), "{order}: {part}");
+                let packed = *order == OrderState::Paid;
+                assert_eq!(part.contains(packs), packed, "{order}: {part}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_bank_or_the_provider_took_back_is_not_told_as_sent_by_us() {
+    let rows = [
+        (Lang::en, ["by your bank or the provider", "came back to us"]),
+        (Lang::ru, ["банком или провайдером", "обратно к нам"]),
+    ];
+    let ours =
+        ["we sent", "the provider confirmed the refund", "мы отправили", "подтвердил возврат"];
+    for (lang, [whose, again]) in rows {
+        for (fact, wanted) in [(Fact::RefundSent, whose), (Fact::RefundUndone, again)] {
+            let Mail { subject, text, html } = outside(lang, fact);
+            assert!(subject.contains(whose), "{fact}: {subject}");
+            for part in [subject, text, html] {
+                assert!(part.contains(wanted), "{fact}: {wanted:?} is not in {part}");
+                for word in ours {
+                    assert!(!part.to_lowercase().contains(word), "{fact}: {word:?} in {part}");
+                }
+                for word in NEVER {
+                    assert!(!part.to_lowercase().contains(word), "{fact}: {word:?} in {part}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mail_tells_the_orders_total_as_that() {
+    for fact in Fact::ALL.iter().filter(|fact| **fact != Fact::Paid) {
+        let rows = [(Lang::en, "Order total: €93.00"), (Lang::ru, "Сумма заказа: 93,00 €")];
+        for (lang, wanted) in rows {
+            let text = render(lang, *fact).text.replace(['\u{a0}', '\u{202f}'], " ");
+            assert!(text.contains(wanted), "{fact}: {wanted:?} is not in {text}");
+        }
+    }
+}
+
 #[test]
 fn a_receipt_has_its_lines_and_no_other_mail_has_them() {
     for fact in Fact::ALL {
@@ -235,4 +306,11 @@ fn markup_in_a_value_stays_text() {
     view.payment.provider = "<b>&\"".to_owned();
     let html = mail(&letter(Lang::en, Fact::Paid, view)).html;
     assert!(html.contains("&lt;b&gt;&amp;&quot;"), "{html}");
+    assert!(!html.contains("<b>"), "{html}");
+    // The page's address too.
+    let mut letter = letter(Lang::en, Fact::Paid, samples::checkout(State::Succeeded));
+    letter.link = "https://shop.test/\"><script>&".to_owned();
+    let html = mail(&letter).html;
+    assert!(html.contains("https://shop.test/&quot;&gt;&lt;script&gt;&amp;"), "{html}");
+    assert!(!html.contains("<script>"), "{html}");
 }

@@ -190,7 +190,7 @@ impl Engine {
             work.insert_transition(&transition).await?;
             work.update_order(&loaded.order, now).await?;
             self.keep_outbox(work, &loaded.order, &loaded.operation, old, before, now).await?;
-            mails::keep(work, loaded, before, outcome, old, now).await?;
+            mails::keep(self, work, loaded, before, outcome, old, now).await?;
         }
         Ok(loaded.order.state != old)
     }

@@ -16,10 +16,16 @@ use crate::store::{Mail, MailState, RefundAsk, StoreError};
 
 type Db = SqliteConnection;
 
+/// A row that was overtaken told nothing: the fact that is so once more takes its place.
 pub async fn insert(db: &mut Db, mail: &Mail) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "insert into mails (id, order_id, operation_id, fact, state, next_action_at, created_at)
-         values (?, ?, ?, ?, ?, ?, ?) on conflict (order_id, operation_id, fact) do nothing",
+         values (?, ?, ?, ?, ?, ?, ?)
+         on conflict (order_id, operation_id, fact) do update set id = excluded.id,
+             state = excluded.state, tries = 0, in_flight = 0,
+             next_action_at = excluded.next_action_at, created_at = excluded.created_at,
+             ended_at = null
+         where mails.state = 'overtaken'",
     )
     .bind(mail.id.to_string())
     .bind(mail.order_id.to_string())
@@ -28,9 +34,29 @@ pub async fn insert(db: &mut Db, mail: &Mail) -> Result<bool, StoreError> {
     .bind(mail.state.as_str())
     .bind(mail.next_action_at.map(|at| at.0))
     .bind(mail.created_at.0)
+    .execute(&mut *db)
+    .await?;
+    let kept = done.rows_affected() == 1;
+    if let Some(at) = mail.next_action_at.filter(|_| kept) {
+        hurry(db, mail, at).await?;
+    }
+    Ok(kept)
+}
+
+/// What waits before a mail of the same order is looked at together with it: most often that mail
+/// overtakes it, and would wait behind it for hours.
+async fn hurry(db: &mut Db, newer: &Mail, at: Timestamp) -> Result<(), StoreError> {
+    sqlx::query(
+        "update mails set next_action_at = ?1
+         where order_id = ?2 and id <> ?3 and state = 'waiting' and in_flight = 0
+           and next_action_at > ?1",
+    )
+    .bind(at.0)
+    .bind(newer.order_id.to_string())
+    .bind(newer.id.to_string())
     .execute(db)
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(())
 }
 
 pub async fn mail(db: &mut Db, id: Uuid) -> Result<Option<Mail>, StoreError> {
@@ -52,7 +78,8 @@ pub async fn due(
         "select id from mails
          where next_action_at is not null and (next_action_at <= ?1 or next_action_at > ?2)
            and not exists (select 1 from mails as earlier where earlier.order_id = mails.order_id
-               and earlier.rowid < mails.rowid and earlier.state = 'waiting')
+               and (earlier.created_at, earlier.rowid) < (mails.created_at, mails.rowid)
+               and earlier.state = 'waiting')
          order by next_action_at limit ?3",
     )
     .bind(now.0)
@@ -100,7 +127,8 @@ pub async fn unknown_since(
          where kind = 'payment' and operations.state in ('requested', 'pending_confirmation')
            and unknown_since <= ? and mail_to is not null
            and not exists (select 1 from mails
-               where operation_id = operations.id and fact = 'still_unknown')
+               where operation_id = operations.id and fact = 'still_unknown'
+                 and mails.state <> 'overtaken')
          limit 50",
     )
     .bind(before.0)
