@@ -16,7 +16,9 @@ const BOUND = 30_000;
 /** A free port that no program is given by chance: below those that the system hands out. */
 async function freePort(): Promise<number> {
   for (;;) {
-    const port = 10_000 + (((process.pid % 1000) * 10 + given++) % 10_000);
+    // Each worker has a range of its own: what one has looked at, another would take meanwhile.
+    const worker = Number(process.env.TEST_PARALLEL_INDEX ?? 0);
+    const port = 10_000 + (worker % 8) * 1000 + ((process.pid * 37 + given++) % 1000);
     const free = await new Promise<boolean>((done) => {
       const server = createServer();
       server.once("error", () => done(false));

@@ -1,5 +1,5 @@
 use domain::{
-    evidence::{Evidence, Outcome},
+    evidence::{Evidence, Found, NotExecuted, Outcome},
     money::{Currency, Money},
     operation::{Snapshot, State, Step, decide},
 };
@@ -578,5 +578,132 @@ async fn a_certificate_is_fetched_from_paypal_alone() {
         assert!(chain.is_none(), "{address}");
         let refused = paypal().verify_webhook(&headers, b"{}", Timestamp(0)).await;
         assert_eq!(refused.unwrap_err(), WebhookError::Signature, "{address}");
+    }
+}
+
+/// A whole body of the published shape; where they come from is told beside them.
+fn example(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/provider/paypal/examples");
+    std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap()
+}
+
+const EXAMPLE_ORDER: &str = "8AB00000PAYONCE01";
+const EXAMPLE_CAPTURE: &str = "3CD00000PAYONCE01";
+const EXAMPLE_REFUND: &str = "9EF00000PAYONCE01";
+
+/// What the examples name of an order of 29.90 EUR, or of a refund of 10.00.
+fn named(id: &str, capture: Option<&str>, reference: &str, minor: i64) -> Found {
+    Found {
+        provider_id: Some(id.to_owned()),
+        effect_id: capture.map(str::to_owned),
+        reference: Some(reference.to_owned()),
+        account: None,
+        amount: Some(money(minor, "EUR")),
+    }
+}
+
+fn example_order(outcome: Outcome, captured: bool) -> Verdict {
+    let capture = captured.then_some(EXAMPLE_CAPTURE);
+    Verdict::Definitive(outcome, named(EXAMPLE_ORDER, capture, "P-7K2M-4QXD-1", 2990))
+}
+
+fn example_refund(outcome: Outcome) -> Verdict {
+    Verdict::Definitive(outcome, named(EXAMPLE_REFUND, None, "P-7K2M-4QXD-1-R1", 1000))
+}
+
+fn declined(code: &str) -> Outcome {
+    Outcome::Rejected { code: code.to_owned() }
+}
+
+#[test]
+fn whole_answers_of_the_published_shape_have_the_verdict_that_the_documentation_gives_them() {
+    let asked = || Outcome::ActionRequired {
+        url: format!("https://www.sandbox.paypal.com/checkoutnow?token={EXAMPLE_ORDER}"),
+        expires_at: None,
+    };
+    let approved = named(EXAMPLE_ORDER, None, "P-7K2M-4QXD-1", 2990);
+    let refused = Verdict::Definitive(declined("INSTRUMENT_DECLINED"), Found::default());
+    let missing = Verdict::NotExecuted(NotExecuted::OurFault);
+    let rows = [
+        ("order_payer_action_required", 200, example_order(asked(), false), false),
+        // The least that a creation may answer is not enough to go on with: it is asked for whole.
+        ("order_created_minimal", 200, Verdict::Indeterminate, true),
+        ("order_approved", 200, Verdict::Accepted(approved), false),
+        ("order_completed", 201, example_order(Outcome::Succeeded, true), false),
+        ("order_capture_pending", 201, example_order(Outcome::Processing, true), false),
+        ("order_capture_declined", 201, example_order(declined("declined"), true), false),
+        ("order_partially_refunded", 200, example_order(Outcome::Succeeded, true), false),
+        ("refund_completed", 201, example_refund(Outcome::Succeeded), false),
+        ("refund_pending", 201, example_refund(Outcome::Processing), false),
+        ("error_instrument_declined", 422, refused, false),
+        ("error_internal", 500, Verdict::Indeterminate, false),
+        ("error_not_found", 404, missing, false),
+    ];
+    for (name, status, wanted, tells) in rows {
+        let (verdict, unlisted) = decode(&reply(status, &[], &example(name)));
+        assert_eq!(verdict, wanted, "{name}");
+        assert_eq!(unlisted.is_some(), tells, "{name}: {unlisted:?}");
+        // A question finds the same in an object, and in an error nothing or no object.
+        let wanted = match (status, wanted) {
+            (404, _) => Verdict::Absent,
+            (400.., _) | (_, Verdict::Indeterminate) => Verdict::NoNews,
+            (_, other) => other,
+        };
+        let status = if status == 201 { 200 } else { status };
+        assert_eq!(decode_lookup(&reply(status, &[], &example(name)), None).0, wanted, "{name}");
+    }
+    // Our refund is found within its order, and one that was never made is not.
+    let order = reply(200, &[], &example("order_partially_refunded"));
+    let ours = decode_lookup(&order, Some("P-7K2M-4QXD-1-R1")).0;
+    assert_eq!(ours, example_refund(Outcome::Succeeded));
+    assert_eq!(decode_lookup(&order, Some("P-7K2M-4QXD-1-R2")).0, Verdict::Absent);
+    let answer = reply(422, &[], &example("error_instrument_declined"));
+    let answer = answered(&answer, decode(&answer));
+    assert_eq!(answer.request_id.as_deref(), Some("f00dcafe0001"), "the debug id is kept");
+}
+
+#[test]
+fn whole_events_of_the_published_shape_say_what_the_documentation_says_of_them() {
+    let (order, capture) = (Some(EXAMPLE_ORDER), Some(EXAMPLE_CAPTURE));
+    let back = |id: &str, reference: &str, minor| super::super::Listed {
+        kind: ListedKind::GivenBack,
+        provider_id: id.to_owned(),
+        is_effect: false,
+        reference: Some(reference.to_owned()),
+        parent: Some(EXAMPLE_CAPTURE.to_owned()),
+        outcome: Outcome::Succeeded,
+        amount: money(minor, "EUR"),
+    };
+    let approved = Verdict::Accepted(named(EXAMPLE_ORDER, None, "P-7K2M-4QXD-1", 2990));
+    let returned = back(EXAMPLE_REFUND, "P-7K2M-4QXD-1-R1", 1000);
+    let reversed = back("9EF00000PAYONCE02", "P-7K2M-4QXD-1", 2990);
+    let rows = [
+        ("order_approved", (order, None, approved, None)),
+        ("capture_completed", (order, capture, example_order(Outcome::Succeeded, true), None)),
+        ("capture_pending", (order, capture, example_order(Outcome::Processing, true), None)),
+        ("capture_denied", (order, capture, example_order(declined("declined"), true), None)),
+        (
+            "capture_refunded",
+            (Some(EXAMPLE_REFUND), capture, example_refund(Outcome::Succeeded), Some(returned)),
+        ),
+        (
+            "capture_reversed",
+            (Some("9EF00000PAYONCE02"), capture, Verdict::Indeterminate, Some(reversed)),
+        ),
+    ];
+    for (name, (id, effect, verdict, elsewhere)) in rows {
+        let event = example(&format!("event_{name}"));
+        for live in [false, true] {
+            // Nothing in an event tells the mode: the endpoint that was told does.
+            let event = parse_event(event.as_bytes(), live).unwrap();
+            let kind = event.kind.to_lowercase().replace('.', "_");
+            assert!(kind.ends_with(name), "{kind}");
+            assert_eq!(event.provider_id.as_deref(), id, "{name}");
+            assert_eq!(event.effect_id.as_deref(), effect, "{name}");
+            assert_eq!(event.verdict, verdict, "{name}");
+            assert_eq!(event.made_elsewhere, elsewhere, "{name}");
+            assert_eq!(event.occurred_at, Some(Timestamp(1_764_583_325_000)), "{name}");
+            assert_eq!((event.live, event.key), (live, None), "{name}");
+        }
     }
 }

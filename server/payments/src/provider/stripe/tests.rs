@@ -1,11 +1,11 @@
 use domain::{
-    evidence::Outcome,
+    evidence::{Found, Outcome},
     money::{Currency, Money},
     operation::ReviewReason,
 };
 
 use super::{
-    super::{ListedKind, Parent, wire::reply},
+    super::{Listed, ListedKind, Parent, wire::reply},
     judge::{decode, decode_lookup, page, parse_event},
     units::{from_stripe, to_stripe},
     *,
@@ -409,4 +409,148 @@ fn a_live_key_is_known_by_its_name_and_shows_no_test_cards() {
         assert_eq!(stripe(key).live(), live, "{key}");
         assert_eq!(stripe(key).test_tokens().is_empty(), live, "{key}");
     }
+}
+
+/// A whole body of the published shape; where they come from is told beside them.
+fn example(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/provider/stripe/examples");
+    std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap()
+}
+
+/// What the examples name: an object, its charge, our reference, and how much of it in euro cents.
+fn named(id: &str, charge: Option<&str>, reference: &str, minor: i64) -> Found {
+    Found {
+        provider_id: Some(id.to_owned()),
+        effect_id: charge.map(str::to_owned),
+        reference: Some(reference.to_owned()),
+        account: None,
+        amount: Some(money(minor, "EUR")),
+    }
+}
+
+const EXAMPLE_INTENT: &str = "pi_3Pay0nceExample000000001";
+const EXAMPLE_CHARGE: &str = "ch_3Pay0nceExample000000001";
+const EXAMPLE_REFUND: &str = "re_3Pay0nceExample000000001";
+
+fn example_intent(outcome: Outcome, charged: bool) -> Verdict {
+    let charge = charged.then_some(EXAMPLE_CHARGE);
+    Verdict::Definitive(outcome, named(EXAMPLE_INTENT, charge, "P-7K2M-4QXD-1", 2990))
+}
+
+fn example_refund(outcome: Outcome) -> Verdict {
+    Verdict::Definitive(outcome, named(EXAMPLE_REFUND, None, "P-7K2M-4QXD-1-R1", 1000))
+}
+
+fn rejected(code: &str) -> Outcome {
+    Outcome::Rejected { code: code.to_owned() }
+}
+
+#[test]
+fn whole_answers_of_the_published_shape_have_the_verdict_that_the_documentation_gives_them() {
+    let open = || Verdict::Accepted(named(EXAMPLE_INTENT, None, "P-7K2M-4QXD-1", 2990));
+    let asked = || Outcome::ActionRequired {
+        url: "https://hooks.stripe.com/3d_secure_2/hosted?example=1".to_owned(),
+        expires_at: None,
+    };
+    let broke = || rejected("insufficient_funds");
+    let rows = [
+        ("payment_intent_created", 200, open(), false),
+        ("payment_intent_requires_confirmation", 200, open(), false),
+        ("payment_intent_requires_action", 200, example_intent(asked(), false), false),
+        ("payment_intent_processing", 200, example_intent(Outcome::Processing, true), false),
+        ("payment_intent_succeeded", 200, example_intent(Outcome::Succeeded, true), false),
+        ("payment_intent_declined", 200, example_intent(broke(), true), false),
+        ("payment_intent_canceled", 200, example_intent(Outcome::Canceled, false), false),
+        ("error_card_declined", 402, example_intent(broke(), false), false),
+        ("error_idempotency", 400, Verdict::Indeterminate, true),
+        ("error_unexpected_state", 400, Verdict::Indeterminate, false),
+        ("refund_succeeded", 200, example_refund(Outcome::Succeeded), false),
+        ("refund_pending", 200, example_refund(Outcome::Processing), false),
+        ("refund_failed", 200, example_refund(rejected("lost_or_stolen_card")), false),
+        // What is neither a payment nor a refund is nothing we asked for.
+        ("charge", 200, Verdict::Indeterminate, true),
+        ("dispute_needs_response", 200, Verdict::Indeterminate, true),
+        ("refund_list", 200, Verdict::Indeterminate, true),
+    ];
+    for (name, status, wanted, tells) in rows {
+        let answer = reply(status, &[], &example(name));
+        let (verdict, unlisted) = decode(&answer, false);
+        assert_eq!(verdict, wanted, "{name}");
+        assert_eq!(unlisted.is_some(), tells, "{name}: {unlisted:?}");
+        if status != 200 {
+            continue;
+        }
+        // A question finds the same; the list is searched for our own refund.
+        let reference = "P-7K2M-4QXD-1-R1";
+        let wanted = match (name, wanted) {
+            ("refund_list", _) => example_refund(Outcome::Succeeded),
+            (_, Verdict::Indeterminate) => Verdict::NoNews,
+            (_, other) => other,
+        };
+        assert_eq!(decode_lookup(&answer, reference, false).0, wanted, "{name}");
+        // With a live key a payment of the test mode is not the one that was asked about.
+        if name.starts_with("payment_intent") {
+            let (verdict, _) = decode(&answer, true);
+            let other = matches!(&verdict, Verdict::Contradicts(ReviewReason::AccountMismatch, _));
+            assert!(other, "{name}: {verdict:?}");
+        }
+    }
+    let none = decode_lookup(&reply(200, &[], &example("refund_list")), "P-7K2M-4QXD-1-R3", false);
+    assert_eq!(none.0, Verdict::Absent);
+}
+
+#[test]
+fn whole_events_of_the_published_shape_say_what_the_documentation_says_of_them() {
+    let (intent, dispute) = (Some(EXAMPLE_INTENT), "dp_1Pay0nceExample000000001");
+    let key = Some("pay:0b0c6a52-6f6f-4a52-9c60-3d9a5d0a1f11:v1:confirm");
+    let back = |id: &str, outcome, reference: Option<&str>, minor| Listed {
+        kind: ListedKind::GivenBack,
+        provider_id: id.to_owned(),
+        is_effect: false,
+        reference: reference.map(str::to_owned),
+        parent: Some(EXAMPLE_INTENT.to_owned()),
+        outcome,
+        amount: money(minor, "EUR"),
+    };
+    let failed = Some("P-7K2M-4QXD-1-R1");
+    let nothing = || Verdict::Indeterminate;
+    let rows = [
+        ("payment_intent_succeeded", (intent, key, example_intent(Outcome::Succeeded, true), None)),
+        (
+            "payment_intent_payment_failed",
+            (intent, key, example_intent(rejected("insufficient_funds"), true), None),
+        ),
+        ("charge_refunded", (intent, None, nothing(), None)),
+        (
+            "refund_failed",
+            (
+                Some(EXAMPLE_REFUND),
+                None,
+                example_refund(rejected("lost_or_stolen_card")),
+                Some(back(EXAMPLE_REFUND, rejected("failed"), failed, 1000)),
+            ),
+        ),
+        (
+            "charge_dispute_created",
+            (intent, None, nothing(), Some(back(dispute, Outcome::Processing, None, 2990))),
+        ),
+        // An inquiry takes nothing yet.
+        ("charge_dispute_inquiry", (intent, None, nothing(), None)),
+        ("plan_created", (None, None, nothing(), None)),
+    ];
+    for (name, (id, key, verdict, elsewhere)) in rows {
+        let event = parse_event(example(&format!("event_{name}")).as_bytes()).unwrap();
+        assert_eq!(event.kind.replace('.', "_"), kind_of(name), "{name}");
+        assert_eq!(event.provider_id.as_deref(), id, "{name}");
+        assert_eq!(event.key.as_deref(), key, "{name}");
+        assert_eq!(event.verdict, verdict, "{name}");
+        assert_eq!(event.made_elsewhere, elsewhere, "{name}");
+        assert_eq!(event.occurred_at, Some(Timestamp(1_764_583_261_000)), "{name}");
+        assert!(!event.live, "{name}");
+    }
+}
+
+/// The type of an example event by its name.
+fn kind_of(name: &str) -> &str {
+    if name == "charge_dispute_inquiry" { "charge_dispute_created" } else { name }
 }
