@@ -128,6 +128,8 @@ pub fn cause(lang: Lang, source: &str, evidence: &str) -> String {
     let who = match source {
         "shopper" => say!(lang, lab.source.shopper).to_owned(),
         "worker" => say!(lang, lab.source.worker).to_owned(),
+        // There may have been none, or one that tells nothing.
+        "response" if evidence == "indeterminate" => say!(lang, lab.source.unclear).to_owned(),
         "response" => say!(lang, lab.source.response).to_owned(),
         "late_response" => say!(lang, lab.source.late_response).to_owned(),
         "lookup" => say!(lang, lab.source.lookup).to_owned(),

@@ -99,6 +99,7 @@ pub fn comparison(lang: Lang, id: CheckoutId, watched: &Watched) -> impl IntoVie
             });
             let tries = tries.collect_view();
             view! {
+                {tried.ledger.as_ref().map(|ledger| conclusion(lang, ledger, tried))}
                 {table(lang, watched, tried)}
                 <h3>{say!(lang, lab.naive.tries)}</h3>
                 <ol class="lab-tries">{tries}</ol>
@@ -107,6 +108,29 @@ pub fn comparison(lang: Lang, id: CheckoutId, watched: &Watched) -> impl IntoVie
             .into_any()
         }
     }
+}
+
+/// What the naive shop's tries told its shopper.
+fn told(lang: Lang, tried: &Tried) -> &'static str {
+    if tried.told_paid {
+        say!(lang, lab.naive.told_paid)
+    } else {
+        say!(lang, lab.naive.told_failed)
+    }
+}
+
+/// What came of it, in one sentence.
+fn conclusion(lang: Lang, ledger: &Ledger, tried: &Tried) -> impl IntoView + use<> {
+    let (told, count) = (told(lang, tried), ledger.charges().count());
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    let words = match ledger.taken() {
+        Some(taken) => {
+            let amount = money(lang, taken);
+            say!(lang, lab.naive.end, count = count, amount = amount, told = told)
+        }
+        None => say!(lang, lab.naive.nothing_and, told = told),
+    };
+    view! { <p class="lab-end" data-naive-end>{words}</p> }
 }
 
 fn table(lang: Lang, watched: &Watched, tried: &Tried) -> impl IntoView + use<> {
@@ -121,11 +145,7 @@ fn table(lang: Lang, watched: &Watched, tried: &Tried) -> impl IntoView + use<> 
     };
     let (ours, theirs) = (watched.provider.as_ref(), tried.ledger.as_ref());
     let said = watched.shop.as_ref().map(|view| words(lang, view).heading).unwrap_or_default();
-    let told = if tried.told_paid {
-        say!(lang, lab.naive.told_paid)
-    } else {
-        say!(lang, lab.naive.told_failed)
-    };
+    let told = told(lang, tried);
     let rows = [
         (say!(lang, lab.naive.charges), count(ours), count(theirs)),
         (say!(lang, lab.naive.taken), taken(ours), taken(theirs)),

@@ -278,6 +278,7 @@ fn shop_side(lang: Lang, id: CheckoutId, watched: &Watched) -> impl IntoView + u
         None => say!(lang, lab.none).into_any(),
     };
     let number = view.reference.clone().into_any();
+    let total = view.owner.as_ref().map(|owner| owner.total);
     view! {
         <section class="lab-side" data-side="shop" data-face=face_word(payment.face) aria-labelledby="lab-shop">
             <h2 id="lab-shop">{say!(lang, lab.shop)}</h2>
@@ -305,6 +306,7 @@ fn shop_side(lang: Lang, id: CheckoutId, watched: &Watched) -> impl IntoView + u
                     {payment.last_check_at.map(|at| fact(say!(lang, lab.last_check), moment(at)))}
                     {open.then(|| fact(say!(lang, lab.next_check), next))}
                     {fact(say!(lang, lab.reference), number)}
+                    {total.map(|total| fact(say!(lang, lab.amount), money(lang, total).into_any()))}
                 </dl>
                 <p>
                     <a href=format!("/checkout/{id}")>{say!(lang, lab.own_page)}</a>

@@ -143,7 +143,7 @@ fn every_mail_has_reference_link_amount_and_the_words_of_its_fact() {
             "Order received, payment not confirmed yet",
             "Заказ получен, оплата пока не подтверждена",
         ),
-        (Fact::WithAPerson, "a person is looking at it", "его смотрит человек"),
+        (Fact::WithAPerson, "a person is looking at it", "его проверяет человек"),
         (Fact::PaymentReversed, "Your payment was undone", "платёж отменён"),
         (Fact::RefundSent, "€12.00: sent back", "12,00 €: возвращено"),
         (Fact::RefundRefused, "€12.00: could not be sent back this way", "вернуть нельзя"),

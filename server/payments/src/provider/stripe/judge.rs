@@ -132,6 +132,10 @@ fn judge_intent(intent: &Intent, live: bool) -> Judged {
         "processing" => Outcome::Processing,
         "canceled" => Outcome::Canceled,
         "requires_payment_method" => match &intent.last_payment_error {
+            // Somebody's use of a key is no word about the money, and the intent waits as before.
+            Some(trouble) if trouble.kind == "idempotency_error" => {
+                return unlisted("an intent whose last trouble is an idempotency_error");
+            }
             Some(trouble) => Outcome::Rejected { code: trouble.decline() },
             None => return (Verdict::Accepted(found), None),
         },
