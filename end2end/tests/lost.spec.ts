@@ -54,7 +54,7 @@ test("the provider's answer is lost after it charged: checking, then the receipt
   await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Checking payment status");
   await expect(shop.panel).toContainText("Do not pay again: we check automatically.");
-  await expect(shop.panel).toContainText("Not known since");
+  await expect(shop.panel).toContainText("Outcome not known since");
   await expect(shop.panel).toContainText("Next check");
   await expect(shop.panel).toContainText("safe to close this page");
   await expectNoControl(page, "pending_confirmation");

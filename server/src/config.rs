@@ -12,7 +12,7 @@ use payments::Settings;
 use secrecy::{ExposeSecret, SecretString};
 
 use self::mail::MailFlags;
-use self::providers::{ExamplePayFlags, PartnerFlags, PayPalFlags, StripeFlags};
+use self::providers::ProviderFlags;
 pub use self::{
     lab::LabSettings,
     mail::{MailSettings, MailWay},
@@ -31,18 +31,9 @@ pub struct Flags {
     /// The SQLite file.
     #[arg(long, env = "PAYONCE_DATABASE", default_value = "data/payonce.db")]
     pub database: PathBuf,
-    /// ExamplePay's settings.
+    /// The providers' settings.
     #[command(flatten)]
-    pub examplepay: ExamplePayFlags,
-    /// Stripe's settings.
-    #[command(flatten)]
-    pub stripe: StripeFlags,
-    /// PayPal's settings.
-    #[command(flatten)]
-    pub paypal: PayPalFlags,
-    /// The partners' settings.
-    #[command(flatten)]
-    pub partners: PartnerFlags,
+    pub providers: ProviderFlags,
     /// Mail settings.
     #[command(flatten)]
     pub mail: MailFlags,
@@ -148,8 +139,7 @@ pub fn check(flags: &Flags) -> Result<Config, Vec<String>> {
     let pay_rate_per_minute = wrong.take(rate);
     let time_scale = wrong.take(values::scale(&flags.time_scale));
     let scale = time_scale.unwrap_or(1.0);
-    let Flags { examplepay, stripe, paypal, partners, .. } = flags;
-    let providers = providers::read(examplepay, stripe, paypal, partners, scale, &mut wrong);
+    let providers = providers::read(&flags.providers, scale, &mut wrong);
     let lab =
         lab::read(flags, public_url.as_ref().and_then(Option::as_deref), &providers, &mut wrong);
     let mail = mail::read(&flags.mail, &mut wrong);

@@ -1,9 +1,9 @@
 //! The fault lab: for demos on one's own machine, never beside real money.
 
-use payments::provider::{Access, paypal::LIVE_URL};
-use secrecy::{ExposeSecret, SecretString};
+use payments::provider::Access;
+use secrecy::SecretString;
 
-use super::{Flags, Wrong, values};
+use super::{Flags, Wrong, providers, values};
 
 const NAME: &str = "PAYONCE_LAB_CONTROL_URL";
 
@@ -18,39 +18,25 @@ pub struct LabSettings {
     pub api_key: SecretString,
 }
 
-/// Whether the other settings reach for real money.
-fn live(flags: &Flags) -> Option<&'static str> {
-    let (stripe, paypal) = (&flags.stripe, &flags.paypal);
-    let file = stripe.stripe_api_key_file.as_ref();
-    let key = values::secret("PAYONCE_STRIPE_API_KEY", &stripe.stripe_api_key, file).ok().flatten();
-    if key.is_some_and(|it| it.expose_secret().contains("_live_")) {
-        return Some("PAYONCE_STRIPE_API_KEY is a live key");
-    }
-    let url = values::url("PAYONCE_PAYPAL_URL", &paypal.paypal_url);
-    let asked = !paypal.paypal_client_id.trim().is_empty();
-    (asked && url.is_ok_and(|it| it == LIVE_URL)).then_some("PAYONCE_PAYPAL_URL is the live one")
-}
-
 /// The lab's settings; none where there is to be no lab. What is wrong is one line each.
 pub fn read(
     flags: &Flags,
     public_url: Option<&str>,
-    providers: &[Access],
+    accesses: &[Access],
     wrong: &mut Wrong,
 ) -> Option<LabSettings> {
     let given = flags.lab_control_url.as_deref().filter(|it| !it.trim().is_empty())?;
     let control_url = wrong.take(values::url(NAME, given));
     let lab = "the fault lab breaks payments on purpose";
-    if let Some(why) = live(flags) {
+    if let Some(why) = providers::live(&flags.providers) {
         wrong.0.push(format!("{NAME} is set although {why}: {lab}, so take one of them away"));
     }
     if public_url.is_some_and(|it| it.starts_with("https://") && !values::is_this_machine(it)) {
         wrong.0.push(format!("{NAME} is set although PAYONCE_PUBLIC_URL is not on this machine: {lab}, so take it away, or give http://localhost"));
     }
-    let own = providers.iter().find_map(|it| match it {
-        Access::ExamplePay(own) => Some(own),
-        Access::Stripe(_) | Access::PayPal(_) | Access::Invoicing(_) | Access::Shipping(_) => None,
-    });
+    let own = accesses
+        .iter()
+        .find_map(|it| if let Access::ExamplePay(own) = it { Some(own) } else { None });
     if own.is_none() && wrong.0.is_empty() {
         wrong.0.push(format!("{NAME} is set, but PAYONCE_EXAMPLEPAY_API_KEY is not: give the key, or take the lab away"));
     }

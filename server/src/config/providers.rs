@@ -11,7 +11,7 @@ use payments::provider::{
     shipping::ShippingSettings,
     stripe::StripeSettings,
 };
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use super::{Wrong, values};
 
@@ -21,6 +21,23 @@ const PAYMENT_MINUTES: u64 = 30;
 const WALLET_MINUTES: u64 = 60;
 /// After how long an unknown refund is handed to a person.
 const REFUND_HOURS: u64 = 24;
+
+/// All providers' settings.
+#[derive(Args, Clone, Debug)]
+pub struct ProviderFlags {
+    /// ExamplePay's settings.
+    #[command(flatten)]
+    pub examplepay: ExamplePayFlags,
+    /// Stripe's settings.
+    #[command(flatten)]
+    pub stripe: StripeFlags,
+    /// PayPal's settings.
+    #[command(flatten)]
+    pub paypal: PayPalFlags,
+    /// The partners' settings.
+    #[command(flatten)]
+    pub partners: PartnerFlags,
+}
 
 /// ExamplePay, the simulated provider.
 #[derive(Args, Clone, Debug)]
@@ -149,14 +166,8 @@ const INVOICE_BOUND_MINUTES: u64 = 10;
 const SIMULATOR_NAME: &str = "api.sandbox.paypal.example";
 
 /// Everyone that is set up, the usual way to pay first. Nobody to pay is one line in `wrong`.
-pub fn read(
-    examplepay: &ExamplePayFlags,
-    stripe: &StripeFlags,
-    paypal: &PayPalFlags,
-    partners: &PartnerFlags,
-    scale: f64,
-    wrong: &mut Wrong,
-) -> Vec<Access> {
+pub fn read(flags: &ProviderFlags, scale: f64, wrong: &mut Wrong) -> Vec<Access> {
+    let ProviderFlags { examplepay, stripe, paypal, partners } = flags;
     let before = wrong.0.len();
     let waits = Waits { scale };
     let stripe = of_stripe(stripe, waits, wrong).map(Access::Stripe);
@@ -165,6 +176,19 @@ pub fn read(
     let examplepay = of_examplepay(examplepay, waits, alone, wrong).map(Access::ExamplePay);
     let partners = of_partners(partners, waits, wrong);
     [examplepay, stripe, paypal].into_iter().flatten().chain(partners).collect()
+}
+
+/// Whether these settings reach for real money, and which does.
+pub fn live(flags: &ProviderFlags) -> Option<&'static str> {
+    let (stripe, paypal) = (&flags.stripe, &flags.paypal);
+    let file = stripe.stripe_api_key_file.as_ref();
+    let key = values::secret("PAYONCE_STRIPE_API_KEY", &stripe.stripe_api_key, file).ok().flatten();
+    if key.is_some_and(|it| it.expose_secret().contains("_live_")) {
+        return Some("PAYONCE_STRIPE_API_KEY is a live key");
+    }
+    let url = values::url("PAYONCE_PAYPAL_URL", &paypal.paypal_url);
+    let asked = !paypal.paypal_client_id.trim().is_empty();
+    (asked && url.is_ok_and(|it| it == LIVE_URL)).then_some("PAYONCE_PAYPAL_URL is the live one")
 }
 
 /// Business deadlines, compressed like every wait.
@@ -247,7 +271,7 @@ fn of_stripe(flags: &StripeFlags, waits: Waits, wrong: &mut Wrong) -> Option<Str
     }
     let api_key = key?;
     let base_url = wrong.take(values::url("PAYONCE_STRIPE_URL", &flags.stripe_url));
-    let exposed = secrecy::ExposeSecret::expose_secret(&api_key);
+    let exposed = api_key.expose_secret();
     if exposed.starts_with("pk_") {
         wrong.0.push("PAYONCE_STRIPE_API_KEY is a publishable key: give the secret one, which begins with sk_ or rk_".to_owned());
         return None;

@@ -21,11 +21,11 @@ const NO: [&str; 8] = [
     "declined",
     "not completed",
     "no money was taken",
-    "pay again, with",
+    "still pay, with",
     "отклонено",
     "не завершён",
     "деньги не списаны",
-    "заплатить снова, люб",
+    "по-прежнему заплатить",
 ];
 /// Those among them that nobody reads, whatever is stored.
 const NEVER: [&str; 9] = [
@@ -187,9 +187,9 @@ fn a_receipt_stays_a_receipt_whatever_became_of_its_order() {
             Lang::en,
             "Thank you. Your order is paid",
             "The provider confirmed the payment.",
-            "We pack",
+            "We take care",
         ),
-        (Lang::ru, "Спасибо. Заказ оплачен", "Провайдер подтвердил платёж.", "Мы упакуем"),
+        (Lang::ru, "Спасибо. Заказ оплачен", "Провайдер подтвердил платёж.", "О посылке мы"),
     ];
     for order in OrderState::ALL {
         for (lang, heading, sentence, packs) in rows {
