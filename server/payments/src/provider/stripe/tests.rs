@@ -270,6 +270,25 @@ fn headers_of_an_answer_are_kept_for_support() {
     assert_eq!(noted, "card_error/card_declined/insufficient_funds (should-retry: false)");
 }
 
+#[test]
+fn stripes_advice_is_kept_whatever_the_body_is() {
+    let advice = [("stripe-should-retry", "true")];
+    for (status, body) in [(503, "<html>busy</html>"), (200, "{}"), (500, "")] {
+        let reply = reply(status, &advice, body);
+        let answer = judge::answered(&reply, decode(&reply, false));
+        assert_eq!(answer.provider_error.as_deref(), Some("(should-retry: true)"), "{status}");
+    }
+}
+
+#[test]
+fn an_intent_whose_last_trouble_was_with_a_key_was_not_declined() {
+    let trouble = r#","last_payment_error":{"type":"idempotency_error","code":null}"#;
+    let body = object("requires_payment_method", trouble);
+    let (verdict, word) = decode_lookup(&reply(200, &[], &body), "P-1-1", false);
+    assert_eq!(verdict, Verdict::NoNews);
+    assert!(word.is_some(), "a person is told");
+}
+
 fn event(kind: &str, object: &str) -> String {
     format!(
         r#"{{"id":"evt_1","object":"event","type":"{kind}","created":1700000000,"livemode":false,
