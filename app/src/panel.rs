@@ -393,4 +393,4 @@ fn refunds(lang: Lang, refunds: &[RefundView]) -> Option<impl IntoView + use<>> 
 #[path = "../examples/gallery/samples.rs"]
 pub(crate) mod samples;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

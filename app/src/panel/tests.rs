@@ -59,12 +59,12 @@ const NO: [&str; 17] = [
     "сбой",
     "повторите",
     "неудач",
-    "отклонено",
+    "отклон",
     "не завершён",
     "деньги не списаны",
 ];
-/// Those among them that nobody reads, whatever is stored.
-const NEVER: [&str; 9] = [
+/// Words that nobody reads, on a page or in a mail, whatever is stored.
+pub const NEVER: [&str; 9] = [
     "fail",
     "error",
     "retry",

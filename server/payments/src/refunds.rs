@@ -243,8 +243,11 @@ pub async fn record_external(
         }
         // It moved nothing, or moved it back, before we heard of it: there is nothing to record.
         None if matches!(listed.outcome, Told::Rejected { .. } | Told::Canceled) => {
-            let payment = parent_of(work, provider, listed).await?;
-            return Ok(payment.map(|it| (it.id, Outcome::default())));
+            let Some(payment) = parent_of(work, provider, listed).await? else { return Ok(None) };
+            let operations = work.operations_of(payment.order_id).await?;
+            // One of ours that is not known yet waits until it is.
+            let others = !may_be_ours(&payment, &operations, listed);
+            return Ok(others.then(|| (payment.id, Outcome::default())));
         }
         None => {
             let Some(id) = open_external(engine, work, provider, listed, now).await? else {

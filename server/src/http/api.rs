@@ -60,6 +60,30 @@ fn refuses(shop: &Shop, headers: &HeaderMap) -> Option<Response> {
     }
 }
 
+/// What whoever holds the token has sent; the answer to anybody else, and to what cannot be read.
+fn admitted<T>(
+    shop: &Shop,
+    headers: &HeaderMap,
+    body: Result<Json<T>, JsonRejection>,
+) -> Result<T, Box<Response>> {
+    if let Some(refusal) = refuses(shop, headers) {
+        return Err(Box::new(refusal));
+    }
+    body.map(|Json(body)| body).map_err(|reason| {
+        Box::new(problem(StatusCode::BAD_REQUEST, "INVALID", &reason.body_text()))
+    })
+}
+
+/// The reason of an act, for the audit; the answer to one that says nothing, or too much.
+fn reason_of(given: &str) -> Result<String, Box<Response>> {
+    let reason = given.trim();
+    if reason.is_empty() || reason.len() > 500 {
+        let detail = "a reason has 1 to 500 characters";
+        return Err(Box::new(problem(StatusCode::BAD_REQUEST, "INVALID", detail)));
+    }
+    Ok(reason.to_owned())
+}
+
 fn refused(reason: &Error) -> Response {
     match reason {
         Error::NotFound => problem(StatusCode::NOT_FOUND, "NOT_FOUND", "there is no such order"),
@@ -99,30 +123,25 @@ pub async fn refund(
     headers: HeaderMap,
     body: Result<Json<RefundBody>, JsonRejection>,
 ) -> Response {
-    if let Some(refusal) = refuses(&shop, &headers) {
-        return refusal;
-    }
-    let body = match body {
-        Ok(Json(body)) => body,
-        Err(reason) => {
-            return problem(StatusCode::BAD_REQUEST, "INVALID", &reason.body_text());
-        }
+    let body = match admitted(&shop, &headers, body) {
+        Ok(body) => body,
+        Err(refusal) => return *refusal,
     };
     let Ok(currency) = Currency::from_code(&body.currency) else {
         let detail = "currency must be an ISO 4217 code";
         return problem(StatusCode::BAD_REQUEST, "INVALID", detail);
     };
-    let reason = body.reason.trim();
-    if reason.is_empty() || reason.len() > 500 {
-        return problem(StatusCode::BAD_REQUEST, "INVALID", "a reason has 1 to 500 characters");
-    }
+    let reason = match reason_of(&body.reason) {
+        Ok(reason) => reason,
+        Err(refusal) => return *refusal,
+    };
     let wish = RefundRequest {
         refund_request_id: body.refund_request_id,
         order,
         amount_minor: body.amount_minor,
         currency,
         who: "operator".to_owned(),
-        reason: reason.to_owned(),
+        reason,
     };
     match shop.payments.refund(wish).await {
         Ok(done) => {
@@ -158,30 +177,25 @@ pub async fn decide(
     headers: HeaderMap,
     body: Result<Json<DecisionBody>, JsonRejection>,
 ) -> Response {
-    if let Some(refusal) = refuses(&shop, &headers) {
-        return refusal;
-    }
-    let body = match body {
-        Ok(Json(body)) => body,
-        Err(reason) => {
-            return problem(StatusCode::BAD_REQUEST, "INVALID", &reason.body_text());
-        }
+    let body = match admitted(&shop, &headers, body) {
+        Ok(body) => body,
+        Err(refusal) => return *refusal,
     };
     let Ok(act) = body.act.parse::<Act>() else {
         let detail = "act is accept_effect, refund_effect or cancel";
         return problem(StatusCode::BAD_REQUEST, "INVALID", detail);
     };
-    let reason = body.reason.trim();
-    if reason.is_empty() || reason.len() > 500 {
-        return problem(StatusCode::BAD_REQUEST, "INVALID", "a reason has 1 to 500 characters");
-    }
+    let reason = match reason_of(&body.reason) {
+        Ok(reason) => reason,
+        Err(refusal) => return *refusal,
+    };
     let wish = ReviewDecision {
         order,
         operation: body.operation,
         act,
         seen_minor: body.effect_minor,
         who: "operator".to_owned(),
-        reason: reason.to_owned(),
+        reason,
     };
     let conflict = |code, detail: &str| problem(StatusCode::CONFLICT, code, detail);
     match shop.payments.decide(&wish).await {
@@ -228,14 +242,9 @@ pub async fn decline(
     headers: HeaderMap,
     body: Result<Json<DeclineBody>, JsonRejection>,
 ) -> Response {
-    if let Some(refusal) = refuses(&shop, &headers) {
-        return refusal;
-    }
-    let reason = match body {
-        Ok(Json(body)) => body.reason,
-        Err(reason) => {
-            return problem(StatusCode::BAD_REQUEST, "INVALID", &reason.body_text());
-        }
+    let reason = match admitted(&shop, &headers, body) {
+        Ok(body) => body.reason,
+        Err(refusal) => return *refusal,
     };
     match shop.payments.decline_refund(&order, reason, "operator").await {
         Ok(repeated) => {

@@ -5,21 +5,9 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Options, World},
+    refunds::api,
     reported::{settled, with, world},
 };
-
-const TOKEN: &str = "an-operators-token-of-these-tests";
-
-async fn api(world: &World, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
-    let request = world.http.request(method, world.url(path)).bearer_auth(TOKEN);
-    let request = match body {
-        Some(body) => request.json(&body),
-        None => request,
-    };
-    let answer = request.send().await.unwrap();
-    let status = answer.status().as_u16();
-    (status, serde_json::from_str(&answer.text().await.unwrap()).unwrap_or_default())
-}
 
 /// The operation of this kind, as the shop's people see it.
 async fn shown(world: &World, checkout: &str, kind: &str) -> Value {

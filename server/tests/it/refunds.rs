@@ -36,7 +36,7 @@ async fn paid(world: &World, card: &str) -> String {
     checkout
 }
 
-async fn api(world: &World, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
+pub async fn api(world: &World, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
     let request = world.http.request(method, world.url(path)).bearer_auth(TOKEN);
     let request = match body {
         Some(body) => request.json(&body),

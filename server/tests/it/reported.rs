@@ -626,6 +626,31 @@ async fn a_dispute_that_took_nothing_leaves_no_trace_and_one_that_only_opens_ans
 }
 
 #[tokio::test]
+async fn a_dispute_that_is_heard_of_before_the_payment_decides_nothing_before_it_is_decided() {
+    for (end, order, left) in [("won", "paid", 2990), ("lost", "refunded", 0)] {
+        let world = world().await;
+        mode(&world, "off").await;
+        blind(&world).await;
+        world.fault("confirm_payment", json!([{"answer": {"kind": LOST}}])).await;
+        let checkout = world.buy("stripe:pm_card_visa").await;
+        world.until(&checkout, &["pending_confirmation"]).await;
+        mode(&world, "normal").await;
+        let id = payment_id(&world).await;
+        let dispute = |status: &str| json!({"payment": id, "type": "charge.dispute.updated", "overrides": {"status": status}});
+        tell(&world, &dispute("needs_response")).await;
+        settled(&world, &checkout, "external", &["pending_confirmation"]).await;
+        lookups(&world, json!({})).await;
+        world.until(&checkout, &["succeeded"]).await;
+        assert_eq!(world.order_state(&checkout).await, "paid", "nothing is decided");
+        assert_eq!(refundable(&world, &checkout).await, 0, "it may all be gone");
+        assert_eq!(alerts(&world, "returned_before_taken").await, 1);
+        tell(&world, &dispute(end)).await;
+        until_order(&world, &checkout, order).await;
+        assert_eq!(refundable(&world, &checkout).await, left, "{end}");
+    }
+}
+
+#[tokio::test]
 async fn an_event_of_a_connected_account_is_not_about_our_payment() {
     let world = world().await;
     mode(&world, "off").await;

@@ -470,9 +470,9 @@ async fn requests_that_are_never_answered_or_done_much_later_end_in_one_charge_o
     }
 }
 
-#[tokio::test]
-async fn a_decline_at_the_bank_counts_once_its_payment_intent_is_closed() {
-    let world = World::start().await;
+/// Declined at the bank, and its PaymentIntent cannot be closed as long as the fault is there: the
+/// checkout, and where the control API has the payment.
+async fn declined_at_the_bank(world: &World) -> (String, String) {
     let down = json!([{"execute": false, "answer": status(500, "{}")}]);
     world.fault_then("cancel_payment", down, "repeat_last").await;
     let checkout = world.buy(STRIPE.asks).await;
@@ -490,6 +490,13 @@ async fn a_decline_at_the_bank_counts_once_its_payment_intent_is_closed() {
             sent.iter().any(|it| it["path"].as_str().is_some_and(|it| it.ends_with("/cancel")))
         })
         .await;
+    (checkout, at)
+}
+
+#[tokio::test]
+async fn a_decline_at_the_bank_counts_once_its_payment_intent_is_closed() {
+    let world = World::start().await;
+    let (checkout, _) = declined_at_the_bank(&world).await;
     assert_ne!(world.state(&checkout).await, "rejected");
     assert_eq!(world.status(&checkout).await["face"], "checking");
     assert!(world.next_form(&checkout).await.is_none(), "no second payment beside it");
@@ -513,22 +520,7 @@ async fn a_decline_at_the_bank_counts_once_its_payment_intent_is_closed() {
 async fn a_declined_payment_intent_that_was_paid_meanwhile_is_a_success() {
     let world = World::start().await;
     world.control("/control/webhooks/mode", &json!({"mode": "off"})).await;
-    let down = json!([{"execute": false, "answer": status(500, "{}")}]);
-    world.fault_then("cancel_payment", down, "repeat_last").await;
-    let checkout = world.buy(STRIPE.asks).await;
-    world.until(&checkout, &["requires_action"]).await;
-    let id: String = sqlx::query_scalar("select provider_operation_id from operations")
-        .fetch_one(world.database())
-        .await
-        .unwrap();
-    let at = format!("/control/payments/{id}");
-    world.control(&at, &json!({"status": "declined"})).await;
-    world
-        .until_that("closing it was tried", async || {
-            let sent = world.requests().await;
-            sent.iter().any(|it| it["path"].as_str().is_some_and(|it| it.ends_with("/cancel")))
-        })
-        .await;
+    let (checkout, at) = declined_at_the_bank(&world).await;
     world.control(&at, &json!({"status": "succeeded"})).await;
     world.agree(&checkout, "succeeded", 1).await;
     assert!(!world.history(&checkout).await.contains(&"rejected".to_owned()));

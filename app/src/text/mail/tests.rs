@@ -10,7 +10,7 @@ use payments::Letter;
 
 use super::{Mail, mail};
 use crate::{
-    panel::samples,
+    panel::{samples, tests::NEVER},
     text::{LANGS, Lang, code},
 };
 
@@ -22,22 +22,10 @@ const NO: [&str; 8] = [
     "not completed",
     "no money was taken",
     "still pay, with",
-    "отклонено",
+    "отклон",
     "не завершён",
     "деньги не списаны",
     "по-прежнему заплатить",
-];
-/// Those among them that nobody reads, whatever is stored.
-const NEVER: [&str; 9] = [
-    "fail",
-    "error",
-    "retry",
-    "try again",
-    "unsuccessful",
-    "не удалось",
-    "попробуйте",
-    "сбой",
-    "неудач",
 ];
 
 /// The state in which an operation is when a fact is told.

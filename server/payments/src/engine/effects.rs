@@ -119,12 +119,9 @@ impl Engine {
         for effect in outcome.decision.effects.clone() {
             match effect {
                 // It ends where it would have ended, had we heard of both in their order.
-                Effect::TakePayment if gone >= came => {
+                Effect::TakePayment if surely_gone >= came => {
                     self.returned_before_taken(work, loaded, gone, now).await?;
-                    loaded.order.state = decide_order(old, OrderNews::PaymentUnwanted);
-                    if surely_gone >= came {
-                        loaded.order.state = refunded(loaded.order.state);
-                    }
+                    loaded.order.state = refunded(decide_order(old, OrderNews::PaymentUnwanted));
                 }
                 Effect::TakePayment => {
                     if loaded.order.goods == Goods::Free {
@@ -140,6 +137,8 @@ impl Engine {
                     partners::open_all(self, work, &mut loaded.order, now).await?;
                     if gone > 0 {
                         self.returned_before_taken(work, loaded, gone, now).await?;
+                    }
+                    if surely_gone > 0 {
                         let news = OrderNews::Refunded { total: false, some: true };
                         loaded.order.state = decide_order(loaded.order.state, news);
                     }
