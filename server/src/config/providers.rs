@@ -223,6 +223,9 @@ fn of_examplepay(
         &flags.examplepay_webhook_secret,
         flags.examplepay_webhook_secret_file.as_ref(),
     );
+    if let (Some(None), Ok(Some(_)), false) = (&key, &secrets, needed) {
+        wrong.0.push("PAYONCE_EXAMPLEPAY_API_KEY is not set although PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET is: give the key too, or neither to leave ExamplePay out".to_owned());
+    }
     let webhook_secrets = wrong.take(
         secrets.and_then(|it| values::list("PAYONCE_EXAMPLEPAY_WEBHOOK_SECRET", it.as_ref())),
     );

@@ -206,6 +206,9 @@ fn a_provider_that_is_half_set_up_is_refused_and_a_whole_one_is_offered() {
         let lines = check(&flags(&[&KEY[..], given].concat())).unwrap_err();
         assert!(lines.len() == 1 && lines[0].contains(wanted), "{given:?}: {lines:?}");
     }
+    let half = [&stripe[..], &["--examplepay-webhook-secret", "whsec_2"]].concat();
+    let lines = check(&flags(&half)).unwrap_err();
+    assert!(lines.len() == 1 && lines[0].contains("PAYONCE_EXAMPLEPAY_API_KEY is not set"));
     for (given, number) in [(&KEY[..], 1), (&stripe[..], 1), (&paypal[..], 1)] {
         assert_eq!(check(&flags(given)).unwrap().engine.providers.len(), number, "{given:?}");
     }
