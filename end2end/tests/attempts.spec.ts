@@ -76,7 +76,7 @@ test("an order that is given up while its money arrives is refunded by itself", 
   // The bank has the confirmation before anybody here can know of it.
   await world.tell("lookups", { status: 503, for_ms: 60_000 });
   await world.tell(`payments/${id}`, { status: "succeeded", silent: true });
-  await page.getByRole("button", { name: "Give this order up" }).click();
+  await page.getByRole("button", { name: "Cancel this order" }).click();
   await until("the wish to be recorded", () => world.rows("select 1 from orders where state <> 'awaiting_payment'")[0]);
   await world.tell("lookups", {});
   await until("the refund", () => world.rows("select 1 from operations where kind = 'refund' and state = 'succeeded'")[0]);

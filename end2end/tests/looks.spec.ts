@@ -178,7 +178,7 @@ test.describe("with Stripe's own card form", () => {
 test("the status page: given up, being given up, refunded", async ({ page, world }) => {
   const shop = new Shop(page);
   await shop.buy("tok_3ds");
-  await page.getByRole("button", { name: "Give this order up" }).click();
+  await page.getByRole("button", { name: "Cancel this order" }).click();
   await expect(shop.panel).toHaveAttribute("data-order-state", "canceled", { timeout: 30_000 });
   await expect(page.locator("[data-pay-control]")).toHaveCount(0);
   await inspect(page, "given-up");
@@ -188,7 +188,7 @@ test("the status page: given up, being given up, refunded", async ({ page, world
   await world.tell("lookups", { status: 503, for_ms: 60_000 });
   await world.tell("faults", { match: { operation: "cancel_payment" }, steps: [{ execute: false, answer: { kind: "status", status: 503 } }], after_steps: "repeat_last" });
   await world.tell(`payments/${world.payments(checkout)[0].provider_operation_id}`, { status: "succeeded", silent: true });
-  await page.getByRole("button", { name: "Give this order up" }).click();
+  await page.getByRole("button", { name: "Cancel this order" }).click();
   await until("the wish to be recorded", () => world.rows("select 1 from orders where checkout_id = ? and state = 'cancel_requested'", checkout)[0]);
   await inspect(page, "giving-up");
   await world.tell("faults/clear", {});

@@ -58,7 +58,7 @@ test("whoever turns back at PayPal has paid nothing and is not asked to pay twic
   await page.getByRole("button", { name: /cancel/i }).click();
   expect(await shop.arrived()).toBe(checkout);
   await expectAgreement(world, page, checkout, { state: "requires_action", charges: 0 });
-  await page.getByRole("button", { name: "Give this order up" }).click();
+  await page.getByRole("button", { name: "Cancel this order" }).click();
   await expect(shop.panel).toHaveAttribute("data-order-state", "canceled", { timeout: 30_000 });
   await expectAgreement(world, page, checkout, { state: "canceled", charges: 0 }, false);
 });

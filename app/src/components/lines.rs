@@ -22,7 +22,14 @@ pub fn Lines(
                 <tr>
                     <th scope="row">
                         {line.quantity} " × " {name}
-                        <span class="unit">{say!(lang, shop.cart.each, price = money(lang, line.unit))}</span>
+                        {(line.quantity > 1)
+                            .then(|| {
+                                view! {
+                                    <span class="unit">
+                                        {say!(lang, shop.cart.each, price = money(lang, line.unit))}
+                                    </span>
+                                }
+                            })}
                     </th>
                     <td>{money(lang, line.total)}</td>
                 </tr>

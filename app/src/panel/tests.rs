@@ -172,7 +172,9 @@ fn every_state_has_the_words_that_were_promised() {
     let rows = [
         (State::Created, "sending your payment"),
         (State::Requested, "sending your payment"),
+        (State::Requested, "whether money was taken is not known yet"),
         (State::RetryScheduled, "sending your payment"),
+        (State::RetryScheduled, "nothing has been charged yet"),
         (State::RequiresAction, "your bank asks you to confirm"),
         (State::PendingConfirmation, "checking payment status"),
         (State::PendingConfirmation, "do not pay again: we check automatically."),
@@ -183,7 +185,7 @@ fn every_state_has_the_words_that_were_promised() {
         (State::Rejected, "no money was taken."),
         (State::Canceled, "payment was not completed."),
         (State::Canceled, "we could not reach the provider. no money was taken."),
-        (State::Reversed, "your payment was undone"),
+        (State::Reversed, "your payment was taken back"),
     ];
     for (state, words) in rows {
         let text = read(&samples::checkout(state));
@@ -289,7 +291,7 @@ fn parcel_and_invoice_are_told_in_every_state_and_none_is_called_what_it_may_not
             assert!(!text.contains(word), "{state}: {word:?} in {text}");
         }
         let known = *state == State::Succeeded;
-        assert_eq!(text.contains("handed to the carrier") && !text.contains("being handed"), known);
+        assert_eq!(text.contains("taken on by the shipping service"), known);
         assert_eq!(text.contains("inv-p-7k3m-2qxa"), known, "{state}: {text}");
         let unknown = matches!(state, State::PendingConfirmation | State::RequiresReview);
         assert_eq!(text.contains("being confirmed"), unknown, "{state}: {text}");
@@ -322,7 +324,14 @@ fn what_goes_back_without_us_is_never_said_to_be_sent_by_us() {
             ] {
                 assert!(!text.contains(word), "{state}: {word:?} in {text}");
             }
-            let bank = ["your bank or the provider", "банк"].iter().any(|it| text.contains(it));
+            let bank = [
+                "your bank or the payment service",
+                "банк или платёжный сервис",
+                "банком или платёжным сервисом",
+                "ваш банк",
+            ]
+            .iter()
+            .any(|it| text.contains(it));
             assert!(bank, "{state}: {text}");
             let gone = ["taken back by your bank", "забрано назад банком"];
             let gone = gone.iter().any(|it| text.contains(it));

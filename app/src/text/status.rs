@@ -69,6 +69,8 @@ fn of_face(lang: Lang, view: &CheckoutView, face: Face) -> Words {
         OrderState::CancelRequested | OrderState::RefundDue | OrderState::Refunded
     );
     match face {
+        // Proven not executed, and sent again.
+        Face::Sending if payment.state == State::RetryScheduled => row!(lang, payment.resending),
         Face::Sending => row!(lang, payment.sending),
         Face::ConfirmAtBank if payment.provider == "paypal" => row!(lang, payment.confirm_paypal),
         Face::ConfirmAtBank => row!(lang, payment.confirm),
@@ -166,6 +168,7 @@ pub fn controls(view: &CheckoutView) -> Vec<Control> {
 /// What is being done while the outcome is not known.
 pub fn doing(lang: Lang, view: &CheckoutView) -> &'static str {
     match (view.payment.face, view.payment.state) {
+        (Face::Sending, State::RetryScheduled) => say!(lang, status.doing.resending),
         (Face::Sending, _) => say!(lang, status.doing.sending),
         (Face::Checking, State::Requested) => say!(lang, status.doing.waiting),
         (Face::Checking, _) => say!(lang, status.doing.asking),

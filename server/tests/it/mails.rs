@@ -447,7 +447,7 @@ async fn what_went_back_without_us_is_not_told_as_sent_by_us() {
     // Lines are cut as mails cut them.
     let text = text.replace("=\r\n", "").replace("=\n", "");
     assert!(text.contains("without a refund of ours"), "{text}");
-    for ours in ["We sent", "The provider confirmed the refund"] {
+    for ours in ["We sent", "The payment service confirmed the refund"] {
         assert!(!text.contains(ours), "{ours:?} is in {text}");
     }
 }

@@ -124,15 +124,15 @@ fn every_mail_has_reference_link_amount_and_the_words_of_its_fact() {
     let rows = [
         (Fact::Paid, "Your order is paid", "Заказ оплачен"),
         (Fact::PaymentUnwanted, "Your money is on its way back", "Ваши деньги возвращаются"),
-        (Fact::Declined, "Declined.", "Отклонено."),
+        (Fact::Declined, "Declined.", "Платёж отклонён."),
         (Fact::NotCompleted, "Payment was not completed.", "Платёж не завершён."),
         (
             Fact::StillUnknown,
             "Order received, payment not confirmed yet",
             "Заказ получен, оплата пока не подтверждена",
         ),
-        (Fact::WithAPerson, "a person is looking at it", "его проверяет человек"),
-        (Fact::PaymentReversed, "Your payment was undone", "платёж отменён"),
+        (Fact::WithAPerson, "a person is looking at it", "его проверяет сотрудник"),
+        (Fact::PaymentReversed, "Your payment was taken back", "платёж отозван"),
         (Fact::RefundSent, "€12.00: sent back", "12,00 €: возвращено"),
         (Fact::RefundRefused, "€12.00: could not be sent back this way", "вернуть нельзя"),
         (Fact::RefundUndone, "€12.00: came back to us", "вернулось к нам"),
@@ -174,10 +174,15 @@ fn a_receipt_stays_a_receipt_whatever_became_of_its_order() {
         (
             Lang::en,
             "Thank you. Your order is paid",
-            "The provider confirmed the payment.",
-            "We take care",
+            "The payment service confirmed your payment.",
+            "We see to the rest",
         ),
-        (Lang::ru, "Спасибо. Заказ оплачен", "Провайдер подтвердил платёж.", "О посылке мы"),
+        (
+            Lang::ru,
+            "Спасибо. Заказ оплачен",
+            "Платёжный сервис подтвердил платёж.",
+            "Остальное сделаем",
+        ),
     ];
     for order in OrderState::ALL {
         for (lang, heading, sentence, packs) in rows {
@@ -197,11 +202,15 @@ fn a_receipt_stays_a_receipt_whatever_became_of_its_order() {
 #[test]
 fn what_the_bank_or_the_provider_took_back_is_not_told_as_sent_by_us() {
     let rows = [
-        (Lang::en, ["by your bank or the provider", "came back to us"]),
-        (Lang::ru, ["банком или провайдером", "обратно к нам"]),
+        (Lang::en, ["by your bank or the payment service", "came back to us"]),
+        (Lang::ru, ["банком или платёжным сервисом", "обратно к нам"]),
     ];
-    let ours =
-        ["we sent", "the provider confirmed the refund", "мы отправили", "подтвердил возврат"];
+    let ours = [
+        "we sent",
+        "the payment service confirmed the refund",
+        "мы отправили",
+        "подтвердил возврат",
+    ];
     for (lang, [whose, again]) in rows {
         for (fact, wanted) in [(Fact::RefundSent, whose), (Fact::RefundUndone, again)] {
             let Mail { subject, text, html } = outside(lang, fact);
@@ -273,7 +282,12 @@ fn what_happened_is_told_with_its_reason() {
     let mut view = view(Fact::NotCompleted);
     view.payment.canceled_why = Some(CanceledWhy::Expired);
     let text = mail(&letter(Lang::en, Fact::NotCompleted, view)).text;
-    assert!(text.contains("It was not confirmed in time. No money was taken."), "{text}");
+    assert!(
+        text.contains(
+            "It was not confirmed in time, so the payment has ended. No money was taken."
+        ),
+        "{text}"
+    );
     let text = render(Lang::en, Fact::Declined).text;
     assert!(text.contains("not enough money on the card"), "{text}");
 }
