@@ -190,10 +190,9 @@ impl Desk {
         let about = About { operation, reference, door, of_key, ..About::default() };
         let step = self.provider.faults.next(&about).unwrap_or_default();
         let lookup = self.provider.faults.lookup_status(reference).filter(|_| sent.method == "GET");
+        let searched = operation.starts_with("find") || operation == "search_payment";
         let made = match lookup {
-            Some(404) if question.operation.starts_with("find") => {
-                self.wire.nothing_found(&question.path)
-            }
+            Some(404) if searched => self.wire.nothing_found(&question.path),
             Some(404) => self.wire.refusal(Refusal::NotFound),
             Some(status) => self.wire.refusal(Refusal::Unavailable(status)),
             None => match read(&self.provider).await {

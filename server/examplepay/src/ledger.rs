@@ -238,6 +238,8 @@ pub fn fate(provider: &Provider, card: Card, (amount, currency): (i64, &str), no
 }
 
 /// Moves a payment to another status, with its effect and event.
+///
+/// What its bank only holds first is `authorized` when the bank agrees, and succeeds from there.
 pub async fn turn(
     provider: &Provider,
     db: &mut SqliteConnection,
@@ -246,13 +248,18 @@ pub async fn turn(
     asked: &Asked<'_>,
 ) -> sqlx::Result<()> {
     let before = record::payment(db, id).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let agreed = matches!(before.status.as_str(), "authorized" | "succeeded");
+    let status = match status {
+        "succeeded" if before.held_first() && !agreed => "authorized",
+        status => status,
+    };
     let decline = match (status, before.status.as_str(), before.wire) {
         ("declined", "requires_action", Wire::Stripe) => Some("authentication_failed"),
         ("declined", _, _) => Some("generic_decline"),
         _ => None,
     };
     // What is decided over PayPal's wire is decided of a capture, a declined one too.
-    let charged = matches!(status, "succeeded" | "processing")
+    let charged = matches!(status, "succeeded" | "authorized" | "processing")
         || (status == "declined" && before.wire == Wire::PayPal);
     let charge =
         before.charge.clone().or_else(|| before.wire.fresh_charge_id().filter(|_| charged));

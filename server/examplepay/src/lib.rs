@@ -79,6 +79,8 @@ pub struct Settings {
     pub stripe_webhook_url: Option<String>,
     /// What they are signed with.
     pub stripe_webhook_secret: String,
+    /// How long after its last change an intent is found by a search there.
+    pub stripe_search_lag: Duration,
     /// Where PayPal's wire is spoken; `None` is three ports above `addr`, or a free one.
     pub paypal_addr: Option<SocketAddr>,
     /// That address as payers' browsers see it; `None` is the one it listens on.
@@ -136,6 +138,7 @@ impl Default for Settings {
             stripe_api_key: "sk_test_payonce_stripe".to_owned(),
             stripe_webhook_url: None,
             stripe_webhook_secret: "whsec_payonce_stripe".to_owned(),
+            stripe_search_lag: Duration::from_secs(60),
             paypal_addr: None,
             paypal_public_url: None,
             paypal_client_id: "payonce".to_owned(),

@@ -92,6 +92,9 @@ struct Flags {
         hide_env_values = true
     )]
     stripe_webhook_secret: String,
+    /// How long after its last change an intent is found by a search there.
+    #[arg(long, env = "EXAMPLEPAY_STRIPE_SEARCH_LAG_MS", default_value_t = 60_000)]
+    stripe_search_lag_ms: u64,
     /// Where PayPal's wire is spoken [default: 127.0.0.1:4013, three ports above the API].
     #[arg(long, env = "EXAMPLEPAY_PAYPAL_ADDR")]
     paypal_addr: Option<SocketAddr>,
@@ -189,6 +192,7 @@ fn settings(flags: Flags) -> Settings {
         stripe_api_key: flags.stripe_api_key,
         stripe_webhook_url: flags.stripe_webhook_url,
         stripe_webhook_secret: flags.stripe_webhook_secret,
+        stripe_search_lag: Duration::from_millis(flags.stripe_search_lag_ms),
         paypal_addr: flags.paypal_addr,
         paypal_public_url: flags.paypal_public_url.map(|url| url.trim_end_matches('/').to_owned()),
         paypal_client_id: flags.paypal_client_id,

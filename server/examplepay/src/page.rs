@@ -160,7 +160,7 @@ fn page_of(waiting: &Waiting, id: &str, note: Option<&str>) -> String {
     };
     if waiting.status != "requires_action" {
         let words = match waiting.status.as_str() {
-            "succeeded" => "This payment is confirmed.",
+            "succeeded" | "authorized" => "This payment is confirmed.",
             "declined" => "This payment was declined. No money was taken.",
             "canceled" => "This payment was canceled. No money was taken.",
             _ => "This payment is being processed.",
@@ -225,7 +225,7 @@ async fn decide(
     // A second click on the same button gets where the first one went.
     let same = matches!(
         (decision.act.as_str(), waiting.status.as_str()),
-        ("approve" | "pay", "succeeded") | ("decline", "declined")
+        ("approve" | "pay", "succeeded" | "authorized") | ("decline", "declined")
     );
     if same {
         return back(&waiting, &id, &waiting.status);
@@ -269,7 +269,8 @@ fn back(waiting: &Waiting, id: &str, status: &str) -> Response {
     let told = match waiting.wire {
         Wire::ExamplePay | Wire::PayPal => format!("payment={id}"),
         Wire::Stripe => {
-            let how = if status == "succeeded" { "succeeded" } else { "failed" };
+            let confirmed = matches!(status, "succeeded" | "authorized");
+            let how = if confirmed { "succeeded" } else { "failed" };
             let secret = &waiting.secret;
             format!(
                 "payment_intent={id}&payment_intent_client_secret={secret}&redirect_status={how}"

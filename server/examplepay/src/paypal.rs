@@ -1,7 +1,9 @@
-//! The door where PayPal's wire is spoken: tokens, orders that a payer approves, captures, refunds.
+//! The door where PayPal's wire is spoken: tokens, orders that a payer approves, authorizations,
+//! captures, refunds.
 
 pub mod act;
 mod amount;
+mod authorization;
 pub mod events;
 mod page;
 mod read;
@@ -41,6 +43,7 @@ pub fn router(provider: Arc<Provider>) -> Router {
         .route("/v1/oauth2/token", post(give_token))
         .route("/v2/checkout/orders", post(create))
         .route("/v2/checkout/orders/{id}", get(get_order))
+        .route("/v2/checkout/orders/{id}/confirm-payment-source", post(confirm))
         .route("/v2/checkout/orders/{id}/capture", post(capture))
         .route("/v2/payments/captures/{id}", get(get_capture))
         .route("/v2/payments/captures/{id}/refund", post(refund))
@@ -48,7 +51,10 @@ pub fn router(provider: Arc<Provider>) -> Router {
         .route("/v1/notifications/certs/{name}", get(certificate))
         .route("/v1/notifications/verify-webhook-signature", post(verify))
         .route("/v1/notifications/webhooks-events", get(list_events))
+        .route("/v1/notifications/webhooks-events/{id}", get(get_event))
+        .route("/v1/notifications/webhooks-events/{id}/resend", post(resend))
         .route("/v1/reporting/transactions", get(get_report))
+        .merge(authorization::door::routes())
         .with_state(Desk::new(provider, wire))
         .merge(pages)
         .fallback(async move || answer::nothing_here(wire))
@@ -85,18 +91,42 @@ fn canonical(body: &[u8]) -> Option<String> {
     serde_json::from_slice::<Value>(body).ok().map(|it| it.to_string())
 }
 
-async fn create(State(desk): State<Desk>, headers: HeaderMap, body: Bytes) -> Response {
-    let request = Request {
-        operation: "create_payment",
-        path: "/v2/checkout/orders".to_owned(),
-        reference: read::reference(&body),
+/// A mutating request to this wire.
+fn request(
+    operation: &'static str,
+    path: String,
+    reference: Option<String>,
+    act: Result<act::Act, Made>,
+    body: Bytes,
+) -> Request {
+    Request {
+        operation,
+        path,
+        reference,
         token: None,
         faulty: None,
         content: canonical(&body),
-        act: read::create(&headers, &body).map(Act::PayPal),
+        act: act.map(Act::PayPal),
         body,
-    };
-    desk.mutate(&headers, request).await
+    }
+}
+
+async fn create(State(desk): State<Desk>, headers: HeaderMap, body: Bytes) -> Response {
+    let path = "/v2/checkout/orders".to_owned();
+    let (reference, act) = (read::reference(&body), read::create(&headers, &body));
+    desk.mutate(&headers, request("create_payment", path, reference, act, body)).await
+}
+
+async fn confirm(
+    State(desk): State<Desk>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let path = format!("/v2/checkout/orders/{id}/confirm-payment-source");
+    let reference = desk.reference_of(&id).await;
+    let act = read::confirm(&id, &headers, &body);
+    desk.mutate(&headers, request("confirm_source", path, reference, act, body)).await
 }
 
 async fn capture(
@@ -105,17 +135,10 @@ async fn capture(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let request = Request {
-        operation: "capture_payment",
-        path: format!("/v2/checkout/orders/{id}/capture"),
-        reference: desk.reference_of(&id).await,
-        token: None,
-        faulty: None,
-        content: canonical(&body),
-        act: read::capture(&id, &body).map(Act::PayPal),
-        body,
-    };
-    desk.mutate(&headers, request).await
+    let path = format!("/v2/checkout/orders/{id}/capture");
+    let reference = desk.reference_of(&id).await;
+    let act = read::capture(&id, &body);
+    desk.mutate(&headers, request("capture_payment", path, reference, act, body)).await
 }
 
 async fn refund(
@@ -124,17 +147,9 @@ async fn refund(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let request = Request {
-        operation: "create_refund",
-        path: format!("/v2/payments/captures/{id}/refund"),
-        reference: read::reference(&body),
-        token: None,
-        faulty: None,
-        content: canonical(&body),
-        act: read::refund(&id, &headers, &body).map(Act::PayPal),
-        body,
-    };
-    desk.mutate(&headers, request).await
+    let path = format!("/v2/payments/captures/{id}/refund");
+    let (reference, act) = (read::reference(&body), read::refund(&id, &headers, &body));
+    desk.mutate(&headers, request("create_refund", path, reference, act, body)).await
 }
 
 async fn get_order(
@@ -222,6 +237,45 @@ async fn list_events(
         Ok(Some(Made::json(200, &told)))
     })
     .await
+}
+
+/// The reference of what an event is about, for scripts.
+async fn reference_of_event(desk: &Desk, id: &str) -> Option<String> {
+    let find = "select object from events where id = ? and wire = 'paypal'";
+    let found = sqlx::query_scalar(find).bind(id).fetch_optional(&desk.provider.db).await;
+    let object: String = found.ok().flatten()?;
+    desk.reference_of(&object).await
+}
+
+async fn get_event(
+    State(desk): State<Desk>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let reference = reference_of_event(&desk, &id).await;
+    let path = format!("/v1/notifications/webhooks-events/{id}");
+    desk.ask(question("get_event", path, reference, &headers), async |provider| {
+        let body: Option<String> =
+            sqlx::query_scalar("select body from events where id = ? and wire = 'paypal'")
+                .bind(&id)
+                .fetch_optional(&provider.db)
+                .await?;
+        let content_type = "application/json".to_owned();
+        Ok(body.map(|body| Made { status: 200, body, content_type }))
+    })
+    .await
+}
+
+async fn resend(
+    State(desk): State<Desk>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let path = format!("/v1/notifications/webhooks-events/{id}/resend");
+    let reference = reference_of_event(&desk, &id).await;
+    let act = read::resend(&id, &body);
+    desk.mutate(&headers, request("resend_event", path, reference, act, body)).await
 }
 
 async fn get_report(

@@ -6,6 +6,7 @@ mod form;
 mod lists;
 mod methods;
 mod read;
+pub mod search;
 pub mod show;
 
 use std::sync::Arc;
@@ -34,8 +35,10 @@ pub fn router(provider: Arc<Provider>) -> Router {
     let wire = Wire::Stripe;
     Router::new()
         .route("/v1/payment_intents", post(create).get(list_intents))
+        .route(search::PATH, get(search_intents))
         .route("/v1/payment_intents/{id}", get(get_intent))
         .route("/v1/payment_intents/{id}/confirm", post(confirm))
+        .route("/v1/payment_intents/{id}/capture", post(capture))
         .route("/v1/payment_intents/{id}/cancel", post(cancel))
         .route("/v1/charges/{id}", get(get_charge))
         .route("/v1/refunds", post(refund).get(list_refunds))
@@ -105,6 +108,26 @@ async fn kept_method(desk: &Desk, id: &str) -> Option<String> {
     let mut db = desk.provider.db.acquire().await.ok()?;
     let intent = act::find(&mut db, id).await.ok()??;
     intent.extra["payment_method"].as_str().map(str::to_owned)
+}
+
+async fn capture(
+    State(desk): State<Desk>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let params = Params::read(&body);
+    let request = Request {
+        operation: "capture_payment",
+        path: format!("/v1/payment_intents/{id}/capture"),
+        reference: desk.reference_of(&id).await,
+        token: None,
+        faulty: None,
+        content: Some(params.canonical()),
+        act: read::capture(&id, &params).map(Act::Stripe),
+        body,
+    };
+    desk.mutate(&headers, request).await
 }
 
 async fn cancel(
@@ -227,6 +250,22 @@ async fn list_intents(
     let params = Params::read(query.as_deref().unwrap_or_default().as_bytes());
     let question = listing("find_payment", "/v1/payment_intents", query.as_ref(), &headers);
     desk.ask(question, async |provider| lists::intents(provider, &params).await.map(Some)).await
+}
+
+async fn search_intents(
+    State(desk): State<Desk>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let params = Params::read(query.as_deref().unwrap_or_default().as_bytes());
+    let asked = search::read(&params);
+    let mut question = listing("search_payment", search::PATH, query.as_ref(), &headers);
+    question.reference = asked.as_ref().ok().and_then(|it| it.reference().map(str::to_owned));
+    desk.ask(question, async |provider| match asked {
+        Ok(asked) => search::intents(provider, &asked).await.map(Some),
+        Err(made) => Ok(Some(made)),
+    })
+    .await
 }
 
 async fn list_refunds(

@@ -155,6 +155,35 @@ pub async fn queue(
     Ok(())
 }
 
+/// Makes one more delivery of an event as it was told, rightly signed; its body, if there is such
+/// an event.
+pub async fn again(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    wire: Wire,
+    id: &str,
+) -> sqlx::Result<Option<String>> {
+    let row = sqlx::query("select object, body from events where id = ? and wire = ?")
+        .bind(id)
+        .bind(wire.name())
+        .fetch_optional(&mut *db)
+        .await?;
+    let Some(row) = row else { return Ok(None) };
+    let (object, body): (String, String) = (row.try_get("object")?, row.try_get("body")?);
+    if provider.event_switch.dropped() || provider.webhook_url(wire).is_none() {
+        return Ok(Some(body));
+    }
+    sqlx::query("insert into deliveries (event, object, body, signature, due_at) values (?, ?, ?, 'good', ?)")
+        .bind(id)
+        .bind(object)
+        .bind(&body)
+        .bind(now_ms())
+        .execute(&mut *db)
+        .await?;
+    provider.wake.notify_one();
+    Ok(Some(body))
+}
+
 /// The body of an event.
 pub fn event(id: &str, kind: &str, account: &str, object: &Value, asked: &Asked<'_>) -> Value {
     json!({

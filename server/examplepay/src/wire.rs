@@ -139,7 +139,7 @@ impl Wire {
     pub fn nothing_found(self, path: &str) -> Made {
         match self {
             Self::ExamplePay => Made::json(200, &json!({"data": []})),
-            Self::Stripe => stripe::show::list(path, &[], false),
+            Self::Stripe => stripe::show::nothing_found(path),
             Self::PayPal if path.starts_with("/v1/reporting/") => paypal::report::nothing(),
             Self::PayPal => Made::json(200, &json!({"count": 0, "events": [], "links": []})),
         }

@@ -10,6 +10,7 @@ mod attacks;
 mod cases;
 mod crash;
 mod decisions;
+mod faults;
 mod guards;
 mod handed;
 mod harness;

@@ -69,6 +69,18 @@ pub struct Refund {
     pub updated_at: i64,
 }
 
+impl Payment {
+    /// Whether its bank only holds the money, for a capture that takes it.
+    pub fn held_first(&self) -> bool {
+        self.wire == Wire::Stripe && self.extra["capture_method"] == "manual"
+    }
+
+    /// How much its bank agreed to; after a capture of a part this is more than was taken.
+    pub fn agreed_minor(&self) -> i64 {
+        self.extra["authorized_minor"].as_i64().unwrap_or(self.amount_minor)
+    }
+}
+
 fn wire(row: &SqliteRow) -> sqlx::Result<Wire> {
     let name: String = row.try_get("wire")?;
     Wire::named(&name).ok_or_else(|| sqlx::Error::Decode(format!("no wire {name}").into()))

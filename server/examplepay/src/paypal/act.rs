@@ -3,16 +3,20 @@
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use super::show::{self, issue};
+use super::{
+    authorization::{self, Ask},
+    show::{self, issue},
+};
 use crate::{
     Provider,
     desk::{Keep, Outcome},
     ledger::{
-        self, Asked, Back, GivenBack, Made,
+        self, Asked, Back, Fate, GivenBack, Made,
         record::{self, Payment},
     },
     now_ms,
     tokens::{self, Card},
+    webhooks,
     wire::Wire,
 };
 
@@ -21,8 +25,14 @@ use crate::{
 pub enum Act {
     /// An order, for a payer to approve.
     Create(Box<NewOrder>),
+    /// Let the payer of this order come to us.
+    Confirm(String, Box<Confirm>),
     /// Take the money of an approved order.
     Capture(String),
+    /// Hold the money of an approved order.
+    Authorize(String),
+    /// Whatever can be asked of the authorization with this id.
+    OfAuthorization(String, Ask),
     /// Give money back.
     Refund {
         /// Of which capture.
@@ -34,6 +44,24 @@ pub enum Act {
         /// What only this wire knows.
         extra: Value,
     },
+    /// Deliver an event again.
+    Resend {
+        /// Which one.
+        event: String,
+        /// To which webhooks; none is all.
+        webhooks: Vec<String>,
+    },
+}
+
+/// How an order's payer comes to us and goes back.
+#[derive(Clone, Debug)]
+pub struct Confirm {
+    /// Where to, with an approval.
+    pub return_url: String,
+    /// Where to, without one.
+    pub cancel_url: String,
+    /// Whether the whole order is told.
+    pub representation: bool,
 }
 
 /// An order that is asked for.
@@ -65,7 +93,10 @@ pub async fn perform(
 ) -> sqlx::Result<Outcome> {
     match act {
         Act::Create(new) => create(provider, db, new, asked).await,
+        Act::Confirm(id, how) => confirm(provider, db, id, how).await,
         Act::Capture(id) => capture(provider, db, id, asked).await,
+        Act::Authorize(id) => authorization::authorize(provider, db, id, asked).await,
+        Act::OfAuthorization(id, what) => authorization::ask(provider, db, id, what, asked).await,
         Act::Refund { capture, amount, least, extra } => {
             let back = Back {
                 reference: extra["custom_id"].as_str().unwrap_or_default(),
@@ -75,11 +106,12 @@ pub async fn perform(
             };
             refund(provider, db, capture, &back, *least, asked).await
         }
+        Act::Resend { event, webhooks } => resend(provider, db, event, webhooks).await,
     }
 }
 
 /// Nothing came of it; its request id stays free.
-fn nothing(made: Made) -> Outcome {
+pub fn nothing(made: Made) -> Outcome {
     Outcome { made, keep: Keep::Nothing }
 }
 
@@ -92,7 +124,8 @@ pub async fn order(db: &mut SqliteConnection, id: &str) -> sqlx::Result<Option<P
 /// The payment with this capture.
 pub async fn captured(db: &mut SqliteConnection, id: &str) -> sqlx::Result<Option<Payment>> {
     let found = record::payment(db, id).await?;
-    Ok(found.filter(|it| it.wire == Wire::PayPal && it.charge.as_deref() == Some(id)))
+    let its = |it: &Payment| it.charge.as_deref() == Some(id) && show::has_capture(it);
+    Ok(found.filter(|it| it.wire == Wire::PayPal && its(it)))
 }
 
 async fn create(
@@ -130,40 +163,111 @@ async fn create(
     Ok(Outcome { made: Made::json(status, &shown), keep: Keep::Object(id) })
 }
 
+/// Leads the payer of an order to us, who was to come without a payment source.
+async fn confirm(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    id: &str,
+    how: &Confirm,
+) -> sqlx::Result<Outcome> {
+    let Some(before) = order(db, id).await? else {
+        return Ok(nothing(issue(404, "INVALID_RESOURCE_ID", None)));
+    };
+    let refused = match show::status(&before) {
+        "CREATED" => None,
+        "PAYER_ACTION_REQUIRED" => Some("ORDER_IS_PENDING_APPROVAL"),
+        "APPROVED" => Some("PAYMENT_ALREADY_APPROVED"),
+        "COMPLETED" => Some(done_already(&before)),
+        _ => Some("ORDER_CANNOT_BE_CONFIRMED"),
+    };
+    if let Some(refused) = refused {
+        return Ok(nothing(issue(422, refused, None)));
+    }
+    let mut extra = before.extra;
+    extra["flow"] = json!("payment_source");
+    extra["cancel_url"] = json!(how.cancel_url);
+    sqlx::query("update payments set return_url = ?, extra = ?, updated_at = ? where id = ?")
+        .bind(&how.return_url)
+        .bind(extra.to_string())
+        .bind(now_ms())
+        .bind(id)
+        .execute(&mut *db)
+        .await?;
+    let made = order(db, id).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let shown = match how.representation {
+        true => show::order(provider, db, &made).await?,
+        false => show::minimal(provider, &made),
+    };
+    Ok(Outcome { made: Made::json(200, &shown), keep: Keep::Object(id.to_owned()) })
+}
+
+/// How a second capture, or authorization, of an order is refused.
+fn done_already(it: &Payment) -> &'static str {
+    match show::intent(it) {
+        "AUTHORIZE" => "ORDER_ALREADY_AUTHORIZED",
+        _ => "ORDER_ALREADY_CAPTURED",
+    }
+}
+
+/// The order whose money can be taken or held now, as its intent is; or what is answered instead.
+pub async fn approved(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    (id, intent): (&str, &str),
+    asked: &Asked<'_>,
+) -> sqlx::Result<Result<Payment, Outcome>> {
+    let refused = |what| Ok(Err(nothing(issue(422, what, None))));
+    let Some(before) = order(db, id).await? else {
+        return Ok(Err(nothing(issue(404, "INVALID_RESOURCE_ID", None))));
+    };
+    if show::intent(&before) != intent {
+        return refused("ACTION_DOES_NOT_MATCH_INTENT");
+    }
+    match show::status(&before) {
+        "APPROVED" => {}
+        "COMPLETED" => return refused(done_already(&before)),
+        _ => return refused("ORDER_NOT_APPROVED"),
+    }
+    if invoiced(db, id, before.extra["invoice_id"].as_str()).await? {
+        return refused("DUPLICATE_INVOICE_ID");
+    }
+    if before.token == "tok_declined" {
+        // The payer may choose another instrument: the order waits for that.
+        ledger::turn(provider, db, id, "created", asked).await?;
+        return Ok(Err(Outcome::answered(declined(provider, id))));
+    }
+    Ok(Ok(before))
+}
+
+/// What the payer's instrument makes of an order.
+pub fn fate(provider: &Provider, of: &Payment, now: i64) -> Fate {
+    let card = match of.token.as_str() {
+        REFUSED => Card::Declined("generic_decline"),
+        token => tokens::card(token).unwrap_or(Card::Succeeds),
+    };
+    ledger::fate(provider, card, (of.amount_minor, &of.currency), now)
+}
+
 async fn capture(
     provider: &Provider,
     db: &mut SqliteConnection,
     id: &str,
     asked: &Asked<'_>,
 ) -> sqlx::Result<Outcome> {
-    let Some(before) = order(db, id).await? else {
-        return Ok(nothing(issue(404, "INVALID_RESOURCE_ID", None)));
-    };
-    match before.status.as_str() {
-        "approved" => {}
-        "created" | "canceled" => return Ok(nothing(issue(422, "ORDER_NOT_APPROVED", None))),
-        _ => return Ok(nothing(issue(422, "ORDER_ALREADY_CAPTURED", None))),
-    }
-    if invoiced(db, &before).await? {
-        return Ok(nothing(issue(422, "DUPLICATE_INVOICE_ID", None)));
-    }
-    if before.token == "tok_declined" {
-        // The payer may choose another instrument: the order waits for that.
-        ledger::turn(provider, db, id, "created", asked).await?;
-        return Ok(Outcome::answered(declined(provider, id)));
-    }
-    let card = match before.token.as_str() {
-        REFUSED => Card::Declined("generic_decline"),
-        token => tokens::card(token).unwrap_or(Card::Succeeds),
+    let before = match approved(provider, db, (id, "CAPTURE"), asked).await? {
+        Ok(before) => before,
+        Err(instead) => return Ok(instead),
     };
     let now = now_ms();
-    let fate = ledger::fate(provider, card, (before.amount_minor, &before.currency), now);
+    let fate = fate(provider, &before, now);
     sqlx::query(
-        "update payments set status = ?, decline_code = ?, charge = ?, due_at = ?, due_status = ?,
-             idempotency_key = ?, request_id = ?, updated_at = ? where id = ?",
+        "update payments set status = ?, decline_code = ?, amount_minor = ?, currency = ?, charge = ?,
+             due_at = ?, due_status = ?, idempotency_key = ?, request_id = ?, updated_at = ? where id = ?",
     )
     .bind(fate.status)
     .bind(fate.decline)
+    .bind(fate.amount_minor)
+    .bind(&fate.currency)
     .bind(super::fresh_id())
     .bind(fate.due)
     .bind(fate.due_status)
@@ -174,7 +278,7 @@ async fn capture(
     .execute(&mut *db)
     .await?;
     if fate.status == "succeeded" {
-        let money = (before.amount_minor, before.currency.as_str());
+        let money = (fate.amount_minor, fate.currency.as_str());
         ledger::effect(db, ("charge", id, None), &before.reference, money, asked.key).await?;
     }
     ledger::announce(provider, db, Wire::PayPal, id, asked).await?;
@@ -184,13 +288,17 @@ async fn capture(
 }
 
 /// Whether another payment was taken under the same invoice.
-async fn invoiced(db: &mut SqliteConnection, of: &Payment) -> sqlx::Result<bool> {
+pub async fn invoiced(
+    db: &mut SqliteConnection,
+    id: &str,
+    invoice: Option<&str>,
+) -> sqlx::Result<bool> {
     let others: i64 = sqlx::query_scalar(
-        "select count(*) from payments where wire = 'paypal' and id <> ?
+        "select count(*) from payments where wire = 'paypal' and id <> ? and charge is not null
          and json_extract(extra, '$.invoice_id') = ? and status in ('succeeded', 'processing', 'reversed')",
     )
-    .bind(&of.id)
-    .bind(of.extra["invoice_id"].as_str())
+    .bind(id)
+    .bind(invoice)
     .fetch_one(db)
     .await?;
     Ok(others > 0)
@@ -228,8 +336,7 @@ async fn refund(
             let made = record::refund(db, &id).await?.ok_or(sqlx::Error::RowNotFound)?;
             let mut shown = show::show_refund(provider, &made, &paid);
             if least {
-                shown =
-                    json!({"id": shown["id"], "status": shown["status"], "links": shown["links"]});
+                shown = show::least(&shown);
             }
             Outcome { made: Made::json(201, &shown), keep: Keep::Object(id) }
         }
@@ -246,5 +353,26 @@ async fn refund(
         GivenBack::NoPayment | GivenBack::NotRefundable => {
             nothing(issue(422, "REFUND_NOT_ALLOWED", None))
         }
+    })
+}
+
+/// Delivers an event again: the same one, sent anew.
+async fn resend(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    event: &str,
+    webhooks: &[String],
+) -> sqlx::Result<Outcome> {
+    let unknown = webhooks.iter().any(|it| *it != provider.settings.paypal_webhook_id);
+    if unknown {
+        return Ok(nothing(issue(404, "INVALID_RESOURCE_ID", Some("/webhook_ids"))));
+    }
+    Ok(match webhooks::again(provider, db, Wire::PayPal, event).await? {
+        Some(body) => Outcome::answered(Made {
+            status: 202,
+            body,
+            content_type: "application/json".to_owned(),
+        }),
+        None => nothing(issue(404, "INVALID_RESOURCE_ID", None)),
     })
 }

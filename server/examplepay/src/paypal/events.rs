@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use super::show;
+use super::{authorization, show};
 use crate::{
     Provider, clock,
     faults::Wrong,
@@ -27,7 +27,8 @@ fn event(kind: &str, resource_type: &str, resource: &Value) -> Value {
     })
 }
 
-/// Tells where an order or its capture stands now.
+/// Tells where an order, its authorization or its capture stands now. Of an authorization that is
+/// pending or denied, nothing is told over this wire.
 pub async fn order(
     provider: &Provider,
     db: &mut SqliteConnection,
@@ -35,7 +36,11 @@ pub async fn order(
     asked: &Asked<'_>,
 ) -> sqlx::Result<()> {
     let it = record::payment(db, id).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let held = authorization::of(&it).is_some();
     let kind = match it.status.as_str() {
+        "authorized" => "PAYMENT.AUTHORIZATION.CREATED",
+        "canceled" if held => "PAYMENT.AUTHORIZATION.VOIDED",
+        "processing" | "declined" if held => return Ok(()),
         "approved" => "CHECKOUT.ORDER.APPROVED",
         "succeeded" => "PAYMENT.CAPTURE.COMPLETED",
         "processing" => "PAYMENT.CAPTURE.PENDING",
@@ -47,7 +52,7 @@ pub async fn order(
     emit(provider, db, (kind, id), body, asked).await
 }
 
-/// An event of this kind about an order: the order itself, or its capture.
+/// An event of this kind about an order: the order itself, its authorization, or its capture.
 async fn about(
     provider: &Provider,
     db: &mut SqliteConnection,
@@ -56,6 +61,11 @@ async fn about(
 ) -> sqlx::Result<Value> {
     if kind.starts_with("CHECKOUT.") {
         return Ok(event(kind, "checkout-order", &show::order(provider, db, it).await?));
+    }
+    if kind.starts_with("PAYMENT.AUTHORIZATION.")
+        && let Some(held) = authorization::of(it)
+    {
+        return Ok(event(kind, "authorization", &show::authorization(provider, it, &held)));
     }
     Ok(event(kind, "capture", &show::capture(provider, it)))
 }
@@ -110,7 +120,7 @@ fn distort(resource: &mut Value, wrong: Option<Wrong>) {
     }
 }
 
-/// An event by hand, about an order, a capture or a refund as it is now.
+/// An event by hand, about an order, an authorization, a capture or a refund as it is now.
 pub async fn by_hand(
     provider: &Provider,
     db: &mut SqliteConnection,

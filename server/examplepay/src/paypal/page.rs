@@ -20,12 +20,15 @@ use crate::{
 };
 
 /// What a payer can pay with, and the token that behaves so.
-const FUNDING: [(&str, &str, &str); 7] = [
+const FUNDING: [(&str, &str, &str); 10] = [
     ("balance", "Balance", "tok_visa"),
     ("declined", "A card that is declined at capture", "tok_declined"),
     ("refused", "An account whose capture is declined", act::REFUSED),
     ("pending", "A payment that is reviewed, then taken", "tok_processing"),
     ("pending_declined", "A payment that is reviewed, then declined", "tok_processing_declined"),
+    ("wrong_amount", "Balance; one unit more is taken", "tok_wrong_amount"),
+    ("wrong_currency", "Balance; another currency is taken", "tok_wrong_currency"),
+    ("unknown_status", "A capture with a status nobody knows", "tok_unknown_status"),
     ("refund_pending", "Balance; refunds take a while", "tok_refund_pending"),
     ("refund_fails", "Balance; refunds fail in the end", "tok_refund_fails_later"),
 ];

@@ -1,9 +1,12 @@
-//! What this wire shows: orders, captures, refunds, and its problems.
+//! What this wire shows: orders, authorizations, captures, refunds, and its problems.
 
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use super::amount;
+use super::{
+    amount,
+    authorization::{self, Held},
+};
 use crate::{
     Provider,
     clock::iso,
@@ -65,14 +68,31 @@ fn link(href: String, rel: &str, method: &str) -> Value {
     json!({"href": href, "rel": rel, "method": method})
 }
 
+/// The least that is told of anything.
+pub fn least(shown: &Value) -> Value {
+    json!({"id": shown["id"], "status": shown["status"], "links": shown["links"]})
+}
+
+/// What an order was made for: to take money, or to hold it first.
+pub fn intent(it: &Payment) -> &str {
+    it.extra["intent"].as_str().unwrap_or("CAPTURE")
+}
+
+/// Whether an order has led to a capture; an authorization alone is none.
+pub fn has_capture(it: &Payment) -> bool {
+    let held = authorization::of(it).is_some();
+    it.charge.is_some() && (!held || authorization::status(it) == "CAPTURED")
+}
+
 /// The word of this wire for where an order stands.
-fn status(it: &Payment) -> &'static str {
+pub fn status(it: &Payment) -> &'static str {
     match it.status.as_str() {
         "created" if it.extra["flow"] == "payment_source" => "PAYER_ACTION_REQUIRED",
         "created" => "CREATED",
         "approved" => "APPROVED",
-        "canceled" => "VOIDED",
-        // Also where the capture is pending or declined: only the capture tells that.
+        "canceled" if authorization::of(it).is_none() => "VOIDED",
+        // Also where the capture is pending or declined, or the authorization is void: only they
+        // tell that.
         _ => "COMPLETED",
     }
 }
@@ -87,7 +107,8 @@ fn order_links(provider: &Provider, it: &Payment) -> Vec<Value> {
         _ => {}
     }
     if matches!(status(it), "CREATED" | "APPROVED") {
-        links.push(link(format!("{own}/capture"), "capture", "POST"));
+        let next = if intent(it) == "AUTHORIZE" { "authorize" } else { "capture" };
+        links.push(link(format!("{own}/{next}"), next, "POST"));
     }
     links
 }
@@ -101,33 +122,59 @@ pub fn minimal(provider: &Provider, it: &Payment) -> Value {
     shown
 }
 
-/// An order, with the captures and refunds it led to.
+/// What an order led to, if to anything.
+async fn payments(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    it: &Payment,
+) -> sqlx::Result<Option<Value>> {
+    let mut shown = serde_json::Map::new();
+    if let Some(held) = authorization::of(it) {
+        let authorizations = json!([authorization(provider, it, &held)]);
+        shown.insert("authorizations".to_owned(), authorizations);
+    }
+    if has_capture(it) {
+        shown.insert("captures".to_owned(), json!([capture(provider, it)]));
+        let refunds = refunds(db, &it.id).await?;
+        if !refunds.is_empty() {
+            let refunds = refunds.iter().map(|refund| show_refund(provider, refund, it));
+            shown.insert("refunds".to_owned(), refunds.collect());
+        }
+    }
+    Ok((!shown.is_empty()).then_some(Value::Object(shown)))
+}
+
+/// An order, with the authorizations, captures and refunds it led to.
 pub async fn order(
     provider: &Provider,
     db: &mut SqliteConnection,
     it: &Payment,
 ) -> sqlx::Result<Value> {
     let extra = &it.extra;
+    // A capture may be of less, and of another invoice; the order stays what was approved.
+    let (amount_minor, invoice_id) = match authorization::of(it) {
+        Some(held) => (held.amount_minor, held.invoice_id),
+        None => (it.amount_minor, &extra["invoice_id"]),
+    };
     let mut unit = json!({
         "reference_id": extra["reference_id"],
-        "amount": amount::show(it.amount_minor, &it.currency),
+        "amount": amount::show(amount_minor, &it.currency),
         "payee": payee(),
     });
-    for name in ["custom_id", "invoice_id", "description"] {
-        if !extra[name].is_null() {
-            unit[name] = extra[name].clone();
+    for (name, value) in [
+        ("custom_id", &extra["custom_id"]),
+        ("invoice_id", invoice_id),
+        ("description", &extra["description"]),
+    ] {
+        if !value.is_null() {
+            unit[name] = value.clone();
         }
     }
-    if it.charge.is_some() {
-        unit["payments"] = json!({"captures": [capture(provider, it)]});
-        let refunds = refunds(db, &it.id).await?;
-        if !refunds.is_empty() {
-            let shown = refunds.iter().map(|refund| show_refund(provider, refund, it));
-            unit["payments"]["refunds"] = shown.collect();
-        }
+    if let Some(payments) = payments(provider, db, it).await? {
+        unit["payments"] = payments;
     }
     let mut shown = json!({
-        "id": it.id, "intent": "CAPTURE", "status": status(it), "purchase_units": [unit],
+        "id": it.id, "intent": intent(it), "status": status(it), "purchase_units": [unit],
         "create_time": iso(it.created_at), "update_time": iso(it.updated_at),
         "links": order_links(provider, it),
     });
@@ -159,13 +206,48 @@ async fn refunds(db: &mut SqliteConnection, of: &str) -> sqlx::Result<Vec<Refund
     rows.iter().map(Refund::try_from).collect()
 }
 
+/// The authorization of an order.
+pub fn authorization(provider: &Provider, it: &Payment, held: &Held<'_>) -> Value {
+    let own = format!("{}/v2/payments/authorizations/{}", provider.paypal_url, held.id);
+    let status = authorization::status(it);
+    let mut links = vec![link(own.clone(), "self", "GET")];
+    if status == "CREATED" {
+        let next = ["capture", "void", "reauthorize"];
+        links.extend(next.map(|next| link(format!("{own}/{next}"), next, "POST")));
+    }
+    links.push(link(format!("{}/v2/checkout/orders/{}", provider.paypal_url, it.id), "up", "GET"));
+    let mut shown = json!({
+        "id": held.id, "status": status, "amount": amount::show(held.amount_minor, &it.currency),
+        "seller_protection": {"status": "NOT_ELIGIBLE"}, "payee": payee(),
+        "expiration_time": iso(held.until()),
+        "create_time": iso(held.at), "update_time": iso(it.updated_at),
+        "supplementary_data": {"related_ids": {"order_id": it.id}},
+        "links": links,
+    });
+    for (name, value) in [("custom_id", &it.extra["custom_id"]), ("invoice_id", held.invoice_id)] {
+        if !value.is_null() {
+            shown[name] = value.clone();
+        }
+    }
+    if status == "PENDING" {
+        shown["status_details"] = json!({"reason": "PENDING_REVIEW"});
+    }
+    shown
+}
+
 /// The capture of an order.
 pub fn capture(provider: &Provider, it: &Payment) -> Value {
     let id = it.charge.as_deref().unwrap_or_default();
-    let own = format!("{}/v2/payments/captures/{id}", provider.paypal_url);
+    let url = &provider.paypal_url;
+    let own = format!("{url}/v2/payments/captures/{id}");
+    let up = match authorization::of(it) {
+        Some(held) => format!("{url}/v2/payments/authorizations/{}", held.id),
+        None => format!("{url}/v2/checkout/orders/{}", it.id),
+    };
     let status = match it.status.as_str() {
         "processing" => "PENDING",
         "declined" => "DECLINED",
+        "under_review" => "UNDER_REVIEW",
         // What was taken back by the bank has no word of its own here.
         "reversed" => "REFUNDED",
         _ if it.refunded_minor == 0 => "COMPLETED",
@@ -181,9 +263,12 @@ pub fn capture(provider: &Provider, it: &Payment) -> Value {
         "links": [
             link(own.clone(), "self", "GET"),
             link(format!("{own}/refund"), "refund", "POST"),
-            link(format!("{}/v2/checkout/orders/{}", provider.paypal_url, it.id), "up", "GET"),
+            link(up, "up", "GET"),
         ],
     });
+    if let Some(held) = authorization::of(it) {
+        shown["supplementary_data"]["related_ids"]["authorization_id"] = json!(held.id);
+    }
     for name in ["custom_id", "invoice_id"] {
         if !it.extra[name].is_null() {
             shown[name] = it.extra[name].clone();
@@ -191,7 +276,7 @@ pub fn capture(provider: &Provider, it: &Payment) -> Value {
     }
     match status {
         "PENDING" => shown["status_details"] = json!({"reason": "PENDING_REVIEW"}),
-        "DECLINED" => {}
+        "DECLINED" | "UNDER_REVIEW" => {}
         _ => {
             let nothing = amount::show(0, &it.currency);
             shown["seller_receivable_breakdown"] =
@@ -243,6 +328,14 @@ pub async fn latest(
         let paid = record::payment(db, &refund.payment).await?.ok_or(sqlx::Error::RowNotFound)?;
         return Ok(Made::json(200, &show_refund(provider, &refund, &paid)));
     }
-    let it = record::payment(db, id).await?.ok_or(sqlx::Error::RowNotFound)?;
-    Ok(Made::json(200, &order(provider, db, &it).await?))
+    if let Some(it) = record::payment(db, id).await? {
+        let shown = match it.id == id {
+            true => order(provider, db, &it).await?,
+            false => capture(provider, &it),
+        };
+        return Ok(Made::json(200, &shown));
+    }
+    let it = authorization::find(db, id).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let held = authorization::of(&it).ok_or(sqlx::Error::RowNotFound)?;
+    Ok(Made::json(200, &authorization(provider, &it, &held)))
 }

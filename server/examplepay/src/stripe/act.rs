@@ -31,6 +31,13 @@ pub enum Act {
         /// Where the shopper goes back to.
         return_url: Option<String>,
     },
+    /// Take the money that is held for an intent.
+    Capture {
+        /// Which one.
+        id: String,
+        /// How much, in units of this wire; `None` is all of it.
+        amount: Option<i64>,
+    },
     /// Cancel an intent.
     Cancel {
         /// Which one.
@@ -78,6 +85,7 @@ pub async fn perform(
         Act::Confirm { id, method, return_url } => {
             confirm(provider, db, id, method.as_ref(), return_url.as_deref(), asked).await?
         }
+        Act::Capture { id, amount } => capture(provider, db, id, *amount, asked).await?,
         Act::Cancel { id, reason } => cancel(provider, db, id, reason.as_deref(), asked).await?,
         Act::Refund { of, amount, extra } => {
             refund(provider, db, of, *amount, extra, asked).await?
@@ -145,6 +153,10 @@ async fn confirm(
     };
     let now = now_ms();
     let fate = ledger::fate(provider, with.card, (before.amount_minor, &before.currency), now);
+    let status = match fate.status {
+        "succeeded" if before.held_first() => "authorized",
+        status => status,
+    };
     // The bank is asked only once the shopper has confirmed.
     let charge = (fate.status != "requires_action").then(|| fresh("ch"));
     let mut extra = before.extra.clone();
@@ -154,7 +166,7 @@ async fn confirm(
              return_url = ?, charge = ?, extra = ?, action_expires_at = ?, due_at = ?, due_status = ?,
              idempotency_key = ?, request_id = ?, updated_at = ? where id = ?",
     )
-    .bind(fate.status)
+    .bind(status)
     .bind(fate.decline)
     .bind(fate.amount_minor)
     .bind(&fate.currency)
@@ -171,7 +183,7 @@ async fn confirm(
     .bind(&before.id)
     .execute(&mut *db)
     .await?;
-    if fate.status == "succeeded" {
+    if status == "succeeded" {
         let money = (fate.amount_minor, fate.currency.as_str());
         let what = ("charge", before.id.as_str(), None);
         ledger::effect(db, what, &before.reference, money, asked.key).await?;
@@ -184,6 +196,48 @@ async fn confirm(
     })
 }
 
+/// Takes what is held, or a part of it. The rest is let go: there is no second capture.
+async fn capture(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    id: &str,
+    amount: Option<i64>,
+    asked: &Asked<'_>,
+) -> sqlx::Result<Made> {
+    let Some(before) = find(db, id).await? else {
+        return Ok(show::missing("intent", "payment_intent", id));
+    };
+    if before.status != "authorized" {
+        return Ok(show::unexpected_state(provider, &before, "captured"));
+    }
+    let name = "amount_to_capture";
+    let part = amount.map(|it| read::to_minor(name, it, &before.currency)).transpose();
+    let taken = match part {
+        Ok(part) => part.unwrap_or(before.amount_minor),
+        Err(made) => return Ok(made),
+    };
+    if taken > before.amount_minor {
+        let held = show::amount(before.amount_minor, &before.currency);
+        let message = format!("The amount to capture is greater than what is held: {held}.");
+        return Ok(show::invalid(name, "amount_too_large", &message));
+    }
+    let mut extra = before.extra.clone();
+    extra["authorized_minor"] = json!(before.amount_minor);
+    sqlx::query(
+        "update payments set amount_minor = ?, extra = ?, idempotency_key = ?, request_id = ? where id = ?",
+    )
+    .bind(taken)
+    .bind(extra.to_string())
+    .bind(asked.key)
+    .bind(asked.request_id)
+    .bind(&before.id)
+    .execute(&mut *db)
+    .await?;
+    ledger::turn(provider, db, &before.id, "succeeded", asked).await?;
+    let made = find(db, &before.id).await?.ok_or(sqlx::Error::RowNotFound)?;
+    Ok(Made::json(200, &show::intent(provider, &made)))
+}
+
 async fn cancel(
     provider: &Provider,
     db: &mut SqliteConnection,
@@ -194,7 +248,8 @@ async fn cancel(
     let Some(before) = find(db, id).await? else {
         return Ok(show::missing("intent", "payment_intent", id));
     };
-    if !matches!(before.status.as_str(), "created" | "declined" | "requires_action") {
+    let open = ["created", "declined", "requires_action", "authorized"];
+    if !open.contains(&before.status.as_str()) {
         return Ok(show::unexpected_state(provider, &before, "canceled"));
     }
     let mut extra = before.extra.clone();
@@ -220,10 +275,11 @@ async fn refund(
     let Some(paid) = find(db, of).await? else {
         return Ok(show::missing("payment_intent", "payment_intent", of));
     };
-    let amount_minor = match amount.map(|it| read::to_minor(it, &paid.currency)).transpose() {
-        Ok(amount) => amount,
-        Err(made) => return Ok(made),
-    };
+    let amount_minor =
+        match amount.map(|it| read::to_minor("amount", it, &paid.currency)).transpose() {
+            Ok(amount) => amount,
+            Err(made) => return Ok(made),
+        };
     let back = Back {
         reference: extra["metadata"]["reference"].as_str().unwrap_or_default(),
         amount_minor,

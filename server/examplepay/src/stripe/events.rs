@@ -51,6 +51,7 @@ pub async fn intent(
         "declined" => "payment_intent.payment_failed",
         "requires_action" => "payment_intent.requires_action",
         "processing" => "payment_intent.processing",
+        "authorized" => "payment_intent.amount_capturable_updated",
         "succeeded" => "payment_intent.succeeded",
         "canceled" => "payment_intent.canceled",
         _ => return Ok(()),

@@ -23,12 +23,18 @@ struct Page {
     until_s: i64,
 }
 
-fn page(params: &Params, known: &[&str]) -> Result<Page, Made> {
-    params.only(&[known, &["created", "limit", "starting_after"][..]].concat())?;
+/// How many objects a page has at most.
+pub fn limit(params: &Params) -> Result<i64, Made> {
     let limit = params.integer("limit")?.unwrap_or(10);
     if !(1..=100).contains(&limit) {
         return Err(invalid("limit", "parameter_invalid_integer", "This is 1 to 100."));
     }
+    Ok(limit)
+}
+
+fn page(params: &Params, known: &[&str]) -> Result<Page, Made> {
+    params.only(&[known, &["created", "limit", "starting_after"][..]].concat())?;
+    let limit = limit(params)?;
     let at = params.integer("created")?;
     let bound = |name: &str| params.integer(&format!("created[{name}]"));
     let from = [at, bound("gte")?, bound("gt")?.map(|it| it + 1)];
@@ -86,7 +92,7 @@ async fn rows(
 }
 
 /// Whether lookups are to miss this object for a while, so that lists do not show it either.
-fn hidden(provider: &Provider, extra: &Value) -> bool {
+pub fn hidden(provider: &Provider, extra: &Value) -> bool {
     let reference = extra["metadata"]["reference"].as_str();
     reference.is_some() && provider.faults.lookup_status(reference) == Some(404)
 }

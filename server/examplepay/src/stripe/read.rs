@@ -78,6 +78,14 @@ pub fn confirm(id: &str, params: &Params) -> Result<Act, Made> {
     })
 }
 
+/// Reads a capture.
+pub fn capture(id: &str, params: &Params) -> Result<Act, Made> {
+    params.only(&["amount_to_capture", "statement_descriptor", "statement_descriptor_suffix"])?;
+    let amount = params.integer("amount_to_capture")?;
+    at_least_one("amount_to_capture", amount)?;
+    Ok(Act::Capture { id: id.to_owned(), amount })
+}
+
 /// Reads a cancellation.
 pub fn cancel(id: &str, params: &Params) -> Result<Act, Made> {
     params.only(&["cancellation_reason"])?;
@@ -97,9 +105,7 @@ pub fn refund(params: &Params) -> Result<Act, Made> {
         invalid("payment_intent", "parameter_missing", "A refund is of a payment intent.")
     })?;
     let amount = params.integer("amount")?;
-    if amount.is_some_and(|it| it < 1) {
-        return Err(invalid("amount", "parameter_invalid_integer", "This is at least 1."));
-    }
+    at_least_one("amount", amount)?;
     Ok(Act::Refund {
         of: of.to_owned(),
         amount,
@@ -133,26 +139,30 @@ fn amount(params: &Params, currency: &str) -> Result<i64, Made> {
     let given = params
         .integer("amount")?
         .ok_or_else(|| invalid("amount", "parameter_missing", "An amount has to be given."))?;
-    to_minor(given, currency)
+    to_minor("amount", given, currency)
 }
 
-/// An amount of this wire in the units of the ledger.
-pub fn to_minor(given: i64, currency: &str) -> Result<i64, Made> {
+fn at_least_one(name: &str, given: Option<i64>) -> Result<(), Made> {
     match given {
-        i64::MIN..=0 => {
-            return Err(invalid("amount", "parameter_invalid_integer", "This is at least 1."));
-        }
-        1..=99_999_999 => {}
-        _ => return Err(invalid("amount", "amount_too_large", "This has at most eight digits.")),
+        Some(..1) => Err(invalid(name, "parameter_invalid_integer", "This is at least 1.")),
+        Some(1..) | None => Ok(()),
+    }
+}
+
+/// The parameter `name`, an amount of this wire, in the units of the ledger.
+pub fn to_minor(name: &str, given: i64, currency: &str) -> Result<i64, Made> {
+    at_least_one(name, Some(given))?;
+    if given > 99_999_999 {
+        return Err(invalid(name, "amount_too_large", "This has at most eight digits."));
     }
     let wire = decimals(currency);
     if wire == 3 && given % 10 != 0 {
         let message = "The last digit of an amount with three decimals is 0.";
-        return Err(invalid("amount", "parameter_invalid_integer", message));
+        return Err(invalid(name, "parameter_invalid_integer", message));
     }
     money::rescaled(given, wire, money::decimals(currency)).ok_or_else(|| {
         let message = "This currency has no such part.";
-        invalid("amount", "parameter_invalid_integer", message)
+        invalid(name, "parameter_invalid_integer", message)
     })
 }
 
@@ -181,9 +191,9 @@ fn return_url(params: &Params) -> Result<Option<String>, Made> {
 fn capture_method(params: &Params) -> Result<&str, Made> {
     match params.get("capture_method") {
         None => Ok("automatic"),
-        Some(method @ ("automatic" | "automatic_async")) => Ok(method),
+        Some(method @ ("automatic" | "automatic_async" | "manual")) => Ok(method),
         Some(_) => {
-            let message = "This simulator captures automatically only.";
+            let message = "There is no such method: automatic, automatic_async, manual.";
             Err(invalid("capture_method", "parameter_invalid_string", message))
         }
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::search;
 use crate::{
     Provider,
     ledger::{
@@ -80,7 +81,21 @@ pub fn refusal(why: Refusal) -> Made {
     }
 }
 
-/// What a search finds while lookups find nothing.
+/// What is found at an address while lookups find nothing.
+pub fn nothing_found(path: &str) -> Made {
+    if path == search::PATH { search_result(&[], None) } else { list(path, &[], false) }
+}
+
+/// What a search found; with the cursor of the next page where there is more.
+pub fn search_result(data: &[Value], next_page: Option<&str>) -> Made {
+    let more = next_page.is_some();
+    Made::json(
+        200,
+        &json!({"object": "search_result", "data": data, "has_more": more, "next_page": next_page, "url": search::PATH}),
+    )
+}
+
+/// A page of a list.
 pub fn list(path: &str, data: &[Value], has_more: bool) -> Made {
     Made::json(200, &json!({"object": "list", "data": data, "has_more": has_more, "url": path}))
 }
@@ -91,6 +106,7 @@ fn status(it: &Payment) -> &str {
         "created" if it.extra["payment_method"].is_null() => "requires_payment_method",
         "created" => "requires_confirmation",
         "declined" => "requires_payment_method",
+        "authorized" => "requires_capture",
         // What was charged back has succeeded all the same; the dispute tells the rest.
         "reversed" => "succeeded",
         other => other,
@@ -101,13 +117,15 @@ fn status(it: &Payment) -> &str {
 pub fn intent(provider: &Provider, it: &Payment) -> Value {
     let extra = &it.extra;
     let received = matches!(it.status.as_str(), "succeeded" | "reversed");
-    let amount = amount(it.amount_minor, &it.currency);
+    let (agreed, taken) = (agreed(it), amount(it.amount_minor, &it.currency));
     let declined = it.status == "declined";
     let charged = it.charge.is_some() && it.status != "requires_action";
     json!({
         "id": it.id, "object": "payment_intent", "livemode": false,
-        "amount": amount, "amount_capturable": 0, "amount_details": {"tip": {}},
-        "amount_received": if received { amount } else { 0 },
+        "amount": agreed,
+        "amount_capturable": if it.status == "authorized" { agreed } else { 0 },
+        "amount_details": {"tip": {}},
+        "amount_received": if received { taken } else { 0 },
         "application": null, "application_fee_amount": null,
         "automatic_payment_methods": extra["automatic_payment_methods"],
         "canceled_at": (it.status == "canceled").then_some(it.updated_at / 1000),
@@ -128,6 +146,11 @@ pub fn intent(provider: &Provider, it: &Payment) -> Value {
         "source": null, "statement_descriptor": null, "statement_descriptor_suffix": null,
         "status": status(it), "transfer_data": null, "transfer_group": null,
     })
+}
+
+/// How much was asked for; what was taken of it may be less.
+fn agreed(it: &Payment) -> i64 {
+    amount(it.agreed_minor(), &it.currency)
 }
 
 /// What a browser would confirm an intent with.
@@ -183,25 +206,27 @@ pub fn unexpected_state(provider: &Provider, it: &Payment, what: &str) -> Made {
 /// The charge of a payment.
 pub fn charge(it: &Payment) -> Value {
     let amount_of = |minor| amount(minor, &it.currency);
-    let paid = matches!(it.status.as_str(), "succeeded" | "reversed");
+    let captured = matches!(it.status.as_str(), "succeeded" | "reversed");
+    // A charge that is only held has succeeded too: `captured` tells them apart.
+    let paid = captured || it.status == "authorized";
     let status = match it.status.as_str() {
-        "succeeded" | "reversed" => "succeeded",
+        _ if paid => "succeeded",
         "declined" => "failed",
         _ => "pending",
     };
     json!({
         "id": it.charge, "object": "charge", "livemode": false,
-        "amount": amount_of(it.amount_minor),
-        "amount_captured": if paid { amount_of(it.amount_minor) } else { 0 },
+        "amount": agreed(it),
+        "amount_captured": if captured { amount_of(it.amount_minor) } else { 0 },
         "amount_refunded": amount_of(it.refunded_minor),
-        "balance_transaction": null, "captured": paid, "created": it.created_at / 1000,
+        "balance_transaction": null, "captured": captured, "created": it.created_at / 1000,
         "currency": it.currency.to_lowercase(), "customer": null,
         "description": it.extra["description"], "disputed": it.status == "reversed",
         "failure_code": (status == "failed").then_some("card_declined"), "failure_message": null,
         "metadata": it.extra["metadata"], "paid": paid, "payment_intent": it.id,
         "payment_method": it.extra["payment_method"],
         "payment_method_details": {"type": "card", "card": {"brand": "visa", "last4": "4242"}},
-        "refunded": paid && it.refunded_minor == it.amount_minor, "status": status,
+        "refunded": captured && it.refunded_minor == it.amount_minor, "status": status,
     })
 }
 

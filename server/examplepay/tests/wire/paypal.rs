@@ -1,5 +1,7 @@
 //! PayPal's wire: orders that a payer approves, captures, refunds, and the one ledger behind.
 
+mod authorizations;
+mod confirm;
 mod events;
 mod keys;
 mod report;
@@ -50,7 +52,11 @@ impl PayPal {
 
     /// An order whose payer has approved it with this; its id.
     async fn approved(&self, reference: &str, funding: &str) -> String {
-        let told = self.post(ORDERS, Some(reference), &order(reference)).await.unwrap();
+        self.approved_of(reference, &order(reference), funding).await
+    }
+
+    async fn approved_of(&self, reference: &str, order: &Value, funding: &str) -> String {
+        let told = self.post(ORDERS, Some(reference), order).await.unwrap();
         let id = told.json()["id"].as_str().unwrap().to_owned();
         let (status, place) = self.press(&id, "approve", funding).await;
         assert_eq!(status, 303);
@@ -292,6 +298,23 @@ async fn refunds_never_exceed_the_capture() {
         let path = format!("/v2/payments/refunds/{}", made["id"].as_str().unwrap());
         until("the end", async || paypal.get(&path).await.json()["status"] == last).await;
         assert_eq!(paypal.sum(funding).await, sum);
+    }
+}
+
+#[tokio::test]
+async fn a_capture_may_differ_from_its_order_and_the_ledger_has_what_was_captured() {
+    let paypal = PayPal::start().await;
+    for (funding, status, currency, value, charged) in [
+        ("wrong_amount", "COMPLETED", "EUR", "20.00", &[2000][..]),
+        ("wrong_currency", "COMPLETED", "USD", "19.99", &[1999]),
+        ("unknown_status", "UNDER_REVIEW", "EUR", "19.99", &[]),
+    ] {
+        let capture = paypal.captured(funding, funding).await;
+        let shown = paypal.get(&format!("/v2/payments/captures/{capture}")).await.json();
+        assert_eq!(shown["status"], status, "{funding}");
+        assert_eq!(shown["amount"], json!({"currency_code": currency, "value": value}));
+        let effects = paypal.world.effects(funding).await;
+        assert_eq!(effects.iter().map(|it| it.1).collect::<Vec<_>>(), charged, "{funding}");
     }
 }
 

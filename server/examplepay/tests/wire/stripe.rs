@@ -1,7 +1,9 @@
 //! Stripe's wire: what an official client would send, what it would read, and the one ledger behind.
 
+mod capture;
 mod events;
 mod keys;
+mod search;
 
 use std::time::Duration;
 

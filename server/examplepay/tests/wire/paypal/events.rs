@@ -72,6 +72,60 @@ async fn events_are_signed_with_the_key_of_the_certificate_they_name() {
 }
 
 #[tokio::test]
+async fn an_event_that_is_asked_for_again_is_the_same_one_in_another_transmission() {
+    let paypal = PayPal::start().await;
+    paypal.captured("k1", "balance").await;
+    until("events", async || paypal.world.paypal_received().len() >= 2).await;
+    let first = paypal.world.paypal_received()[0].clone();
+    let id = event(&first)["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/notifications/webhooks-events/{id}");
+    let found = paypal.get(&path).await;
+    assert_eq!((found.status, &found.body), (200, &first.1));
+    let resend = format!("{path}/resend");
+    for body in [json!({}), json!({"webhook_ids": ["WH-PAYONCE"]})] {
+        let before = paypal.world.paypal_received().len();
+        let told = paypal.post(&resend, None, &body).await.unwrap();
+        assert_eq!((told.status, &told.json()["id"]), (202, &json!(id)));
+        until("it again", async || paypal.world.paypal_received().len() > before).await;
+        let again = paypal.world.paypal_received().pop().unwrap();
+        assert!(genuine(&again));
+        assert_eq!(again.1, first.1, "the very bytes");
+        let transmission =
+            |of: &(HeaderMap, String)| header(&of.0, "paypal-transmission-id").to_owned();
+        assert_ne!(transmission(&again), transmission(&first));
+    }
+    assert_eq!(paypal.world.effects("k1").await.len(), 1);
+    for (path, body, status, issue) in [
+        (&resend, json!({"webhook_ids": ["WH-OTHER"]}), 404, "INVALID_RESOURCE_ID"),
+        (&resend, json!({"webhook_ids": "WH-PAYONCE"}), 400, "INVALID_PARAMETER_SYNTAX"),
+        (&resend.replace(&id, "WH-NONE"), json!({}), 404, "INVALID_RESOURCE_ID"),
+    ] {
+        let told = paypal.post(path, None, &body).await.unwrap();
+        assert_eq!((told.status, problem(&told).as_str()), (status, issue), "{path} {body}");
+    }
+    assert_eq!(paypal.get("/v1/notifications/webhooks-events/WH-NONE").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_lost_event_is_found_in_the_list_and_comes_when_it_is_asked_for_again() {
+    let paypal = PayPal::start().await;
+    let id = paypal.approved("k1", "balance").await;
+    until("the approval", async || paypal.world.paypal_received().len() == 1).await;
+    let script = json!({"match": {"operation": "capture_payment", "reference": "k1"}, "steps": [
+        {"answer": {"kind": "drop_before_headers"}, "webhook": {"mode": "never"}}]});
+    paypal.world.control("/control/faults", &script).await;
+    assert!(paypal.capture(&id, "c1").await.is_err());
+    let listed = paypal.get("/v1/notifications/webhooks-events").await.json();
+    let lost = listed["events"][0].clone();
+    assert_eq!(lost["event_type"], "PAYMENT.CAPTURE.COMPLETED");
+    let lost = lost["id"].as_str().unwrap();
+    let path = format!("/v1/notifications/webhooks-events/{lost}/resend");
+    paypal.post(&path, None, &json!({})).await.unwrap();
+    until("it", async || paypal.world.paypal_received().len() == 2).await;
+    assert_eq!(event(&paypal.world.paypal_received()[1])["id"], lost);
+}
+
+#[tokio::test]
 async fn a_signature_is_verified_for_a_merchant_over_the_very_bytes() {
     let paypal = PayPal::start().await;
     paypal.captured("k1", "balance").await;

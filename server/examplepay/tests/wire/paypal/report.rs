@@ -7,7 +7,7 @@ const REPORT: &str = "/v1/reporting/transactions";
 const HOUR_MS: i64 = 3_600_000;
 
 /// A time so far from now, as the questions carry it.
-fn at(ms: i64) -> String {
+pub(super) fn at(ms: i64) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     examplepay::iso(i64::try_from(now.as_millis()).unwrap() + ms)
 }

@@ -85,7 +85,7 @@ async fn what_is_refused_before_the_key_leaves_it_free() {
         ),
         (with(&[("payment_method", "")]), "parameter_missing", "payment_method"),
         (with(&[("return_url", "shop")]), "url_invalid", "return_url"),
-        (with(&[("capture_method", "manual")]), "parameter_invalid_string", "capture_method"),
+        (with(&[("capture_method", "by_hand")]), "parameter_invalid_string", "capture_method"),
     ] {
         let told = post(&world, path, "k1", &fields).await.unwrap();
         let error = told.json()["error"].clone();
