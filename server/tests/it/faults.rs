@@ -334,7 +334,7 @@ const RECORDS: [OnRecord; 7] = [
     },
     OnRecord {
         name: "declined",
-        pays: ["tok_declined", "stripe:pm_card_visa_chargeDeclined", "paypal:wallet|declined"],
+        pays: ["tok_declined", "stripe:pm_card_visa_chargeDeclined", "paypal:wallet|refused"],
         state: "rejected",
         review: None,
         effects: &[],
