@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 use crate::harness::{Options, World};
 
-const TOKEN: &str = "an-operators-token-of-these-tests";
+/// What operators show in these tests.
+pub const TOKEN: &str = "an-operators-token-of-these-tests";
 const LOST: &str = "drop_before_headers";
 /// What each wire calls a card that pays, one whose refunds wait, and one whose refunds come back;
 /// behind the bar, what the shopper chooses on PayPal's page. A refund that PayPal has completed is
@@ -47,7 +48,7 @@ pub async fn api(world: &World, method: Method, path: &str, body: Option<Value>)
     (status, serde_json::from_str(&answer.text().await.unwrap()).unwrap_or_default())
 }
 
-async fn ask(world: &World, checkout: &str, id: Uuid, amount: i64) -> (u16, Value) {
+pub async fn ask(world: &World, checkout: &str, id: Uuid, amount: i64) -> (u16, Value) {
     let path = format!("/api/orders/{}/refunds", world.reference(checkout).await);
     let body = json!({
         "refund_request_id": id, "amount_minor": amount, "currency": "EUR",
@@ -56,7 +57,7 @@ async fn ask(world: &World, checkout: &str, id: Uuid, amount: i64) -> (u16, Valu
     api(world, Method::POST, &path, Some(body)).await
 }
 
-async fn refundable(world: &World, checkout: &str) -> i64 {
+pub async fn refundable(world: &World, checkout: &str) -> i64 {
     let path = format!("/api/orders/{}", world.reference(checkout).await);
     let (status, body) = api(world, Method::GET, &path, None).await;
     assert_eq!(status, 200, "{body}");

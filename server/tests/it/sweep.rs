@@ -3,8 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use uuid::Uuid;
 
-use crate::harness::{Options, World};
+use crate::{
+    harness::{Options, World},
+    refunds,
+};
 
 /// A card that pays on each wire; behind the bar, what the shopper chooses on PayPal's page.
 const WIRES: [&str; 3] = ["tok_visa", "stripe:pm_card_visa", "paypal:wallet|balance"];
@@ -173,6 +177,29 @@ async fn what_went_back_at_the_provider_is_recorded_although_its_event_never_cam
         }
         assert_eq!(world.state(&checkout).await, "succeeded", "{what}: the charge stays");
     }
+}
+
+#[tokio::test]
+async fn a_refund_that_paypal_undid_later_is_found_by_the_comparison_and_can_be_made_again() {
+    let world = World::with(Options {
+        shop: vec![
+            ("PAYONCE_SWEEP_SECONDS", "1".to_owned()),
+            ("PAYONCE_OPERATOR_TOKEN", refunds::TOKEN.to_owned()),
+        ],
+        ..Options::default()
+    })
+    .await;
+    let checkout = paid(&world, "paypal:wallet|refund_fails").await;
+    assert_eq!(refunds::ask(&world, &checkout, Uuid::new_v4(), 1000).await.0, 202);
+    let refunds = async || world.states(&checkout, "refund").await;
+    world.until_that("it is completed first", async || refunds().await == ["succeeded"]).await;
+    // Nothing tells of it but the report.
+    world.until_that("it is undone", async || refunds().await == ["reversed"]).await;
+    assert_eq!(world.effects(&checkout).await.iter().map(|it| it.1).sum::<i64>(), 2990);
+    assert_eq!(refunds::refundable(&world, &checkout).await, 2990, "its amount is free again");
+    assert_eq!(world.order_state(&checkout).await, "paid");
+    assert_eq!(world.state(&checkout).await, "succeeded");
+    assert_eq!(alerts(&world, "external_effect").await, 0, "{:?}", told(&world).await);
 }
 
 #[tokio::test]
