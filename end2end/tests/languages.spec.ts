@@ -42,7 +42,7 @@ test.describe("without JavaScript", () => {
     await shop.payButton.click();
     const checkout = await shop.arrived();
     await expectAgreement(world, page, checkout, { state: "rejected", charges: 0 });
-    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Отклонено.");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Платёж отклонён.");
     await expect(page.locator("main")).toContainText("Деньги не списаны.");
     await page.getByRole("button", { name: "English" }).click();
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("Declined.");

@@ -49,6 +49,7 @@ pub fn card(token: &str) -> Option<Card> {
         | "tok_429"
         | "tok_html"
         | "tok_refund_pending"
+        | "tok_refund_refused_later"
         | "tok_refund_fails_later" => Card::Succeeds,
         _ => return None,
     })

@@ -433,6 +433,39 @@ async fn a_refund_that_comes_back_later_is_told_as_sent_and_then_as_come_back() 
 }
 
 #[tokio::test]
+async fn case_66_a_pending_refund_that_ends_refused_is_never_told_as_sent() {
+    for card in [
+        "tok_refund_refused_later",
+        "stripe:pm_sim_refund_refused_later",
+        "paypal:wallet|refund_refused",
+    ] {
+        let world = with_api().await;
+        let (token, funding) = card.split_once('|').unwrap_or((card, ""));
+        let checkout = world.buy_with_mail(token, TO).await;
+        if !funding.is_empty() {
+            world.approve_at_paypal(&checkout, funding).await;
+        }
+        world.agree(&checkout, "succeeded", 1).await;
+        let path = format!("/api/orders/{}/refunds", world.reference(&checkout).await);
+        let refund = json!({"refund_request_id": Uuid::new_v4(), "amount_minor": 1000, "currency": "EUR", "reason": "they asked"});
+        assert_eq!(api(&world, Method::POST, &path, Some(refund)).await.0, 202);
+        let refunds = async || world.states(&checkout, "refund").await;
+        world
+            .until_that("it is pending", async || refunds().await == ["pending_confirmation"])
+            .await;
+        assert_eq!(world.order_state(&checkout).await, "paid", "{card}: pending is not refunded");
+        world.until_that("it is refused", async || refunds().await == ["rejected"]).await;
+        world.until_number(SENT, 2).await;
+        assert_eq!(facts(&world).await, ["paid", "refund_refused"], "{card}");
+        assert_eq!(world.order_state(&checkout).await, "paid", "{card}");
+        let order = format!("/api/orders/{}", world.reference(&checkout).await);
+        let (_, told) = api(&world, Method::GET, &order, None).await;
+        assert_eq!(told["refundable_minor"], 2990, "{card}: its amount is free again");
+        assert_eq!(world.effects(&checkout).await, [("charge".to_owned(), 2990)], "{card}");
+    }
+}
+
+#[tokio::test]
 async fn what_went_back_without_us_is_not_told_as_sent_by_us() {
     let world = World::start().await;
     let checkout = world.buy_with_mail("tok_visa", TO).await;

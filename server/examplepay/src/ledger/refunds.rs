@@ -63,6 +63,7 @@ pub async fn give_back(
     let later = Some(now + millis(provider.settings.processing));
     let (status, due_at, due_status) = match paid.token.as_str() {
         "tok_refund_pending" => ("pending", later, Some("succeeded")),
+        "tok_refund_refused_later" => ("pending", later, Some("failed")),
         "tok_refund_fails_later" => ("succeeded", later, Some("failed")),
         _ => ("succeeded", None, None),
     };

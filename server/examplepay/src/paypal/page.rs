@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// What a payer can pay with, and the token that behaves so.
-const FUNDING: [(&str, &str, &str); 10] = [
+const FUNDING: [(&str, &str, &str); 11] = [
     ("balance", "Balance", "tok_visa"),
     ("declined", "A card that is declined at capture", "tok_declined"),
     ("refused", "An account whose capture is declined", act::REFUSED),
@@ -30,6 +30,7 @@ const FUNDING: [(&str, &str, &str); 10] = [
     ("wrong_currency", "Balance; another currency is taken", "tok_wrong_currency"),
     ("unknown_status", "A capture with a status nobody knows", "tok_unknown_status"),
     ("refund_pending", "Balance; refunds take a while", "tok_refund_pending"),
+    ("refund_refused", "Balance; refunds take a while, then fail", "tok_refund_refused_later"),
     ("refund_fails", "Balance; refunds fail in the end", "tok_refund_fails_later"),
 ];
 

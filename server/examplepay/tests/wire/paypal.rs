@@ -290,6 +290,7 @@ async fn refunds_never_exceed_the_capture() {
     assert_eq!(paypal.refund("NONE", "r5", None).await.status, 404);
     for (funding, first, last, sum) in [
         ("refund_pending", "PENDING", "COMPLETED", 0),
+        ("refund_refused", "PENDING", "FAILED", 1999),
         ("refund_fails", "COMPLETED", "FAILED", 1999),
     ] {
         let capture = paypal.captured(funding, funding).await;

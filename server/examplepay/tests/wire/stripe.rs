@@ -263,6 +263,7 @@ async fn a_refund_is_pending_first_or_fails_in_the_end() {
     let world = World::start().await;
     for (method, first, last, sum) in [
         ("pm_sim_refund_pending", "pending", "succeeded", 0),
+        ("pm_sim_refund_refused_later", "pending", "failed", 1999),
         ("pm_sim_refund_fails_later", "succeeded", "failed", 1999),
     ] {
         let id = paid(&world, method, method).await;
