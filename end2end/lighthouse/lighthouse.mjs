@@ -12,23 +12,40 @@ const PUBLIC = [...ALWAYS, "seo"];
 const quiet = ["--headless=new", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const root = process.getuid?.() === 0 ? ["--no-sandbox", "--disable-gpu"] : [];
 
-/** The scores of one visit with a browser of its own, and the audits that cost points. */
+/** What Lighthouse says of its own trace when the browser did not record it whole: no page was measured. */
+const UNRECORDED = ["NO_NAVSTART", "NO_FCP", "NO_LCP", "NO_TRACING_STARTED", "NO_SCREENSHOTS"];
+const RECORDINGS_MAX = 3;
+
+/** The scores of one visit, and the audits that cost points. */
 async function visit(address, cookie, categories) {
+  for (let recording = 1; ; recording++) {
+    const lhr = await recorded(address, cookie, categories);
+    if (!lhr.runtimeError) return scored(lhr, categories);
+    const { code, message } = lhr.runtimeError;
+    if (!UNRECORDED.includes(code) || recording === RECORDINGS_MAX) throw new Error(`${address}: ${message}`);
+    console.log(`${address}: the browser did not record the load (${code}); it is loaded once more`);
+  }
+}
+
+/** What Lighthouse made of one load, with a browser of its own. */
+async function recorded(address, cookie, categories) {
   const chrome = await launch({ chromePath: process.env.CHROME_PATH, chromeFlags: [...quiet, ...root] });
   try {
     const flags = { port: chrome.port, logLevel: "error", onlyCategories: categories, extraHeaders: { Cookie: cookie } };
-    const { lhr } = await lighthouse(address, flags);
-    if (lhr.runtimeError) throw new Error(`${address}: ${lhr.runtimeError.message}`);
-    const scores = Object.fromEntries(categories.map((it) => [it, Math.round(lhr.categories[it].score * 100)]));
-    const lost = categories.flatMap((it) =>
-      lhr.categories[it].auditRefs
-        .filter(({ id, weight }) => weight > 0 && (lhr.audits[id].score ?? 1) < 0.9)
-        .map(({ id }) => `${it}: ${id} ${lhr.audits[id].displayValue ?? ""}`.trim()),
-    );
-    return { scores, lost, requests: lhr.audits["network-requests"].details.items };
+    return (await lighthouse(address, flags)).lhr;
   } finally {
     chrome.kill();
   }
+}
+
+function scored(lhr, categories) {
+  const scores = Object.fromEntries(categories.map((it) => [it, Math.round(lhr.categories[it].score * 100)]));
+  const lost = categories.flatMap((it) =>
+    lhr.categories[it].auditRefs
+      .filter(({ id, weight }) => weight > 0 && (lhr.audits[id].score ?? 1) < 0.9)
+      .map(({ id }) => `${it}: ${id} ${lhr.audits[id].displayValue ?? ""}`.trim()),
+  );
+  return { scores, lost, requests: lhr.audits["network-requests"].details.items };
 }
 
 const middle = (numbers) => numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)];
