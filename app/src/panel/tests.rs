@@ -122,11 +122,13 @@ fn no_sentence_of_one_language_stands_on_a_page_of_the_other() {
         "inv-p-7k3m-2qxa",
         "p-7k3m-2qxa",
         "examplepay",
+        "examplepay",
         "paypal",
         "stripe",
         "visa",
         "utc",
         "3-d secure",
+        "hello@yuge.example",
     ];
     for sample in samples::all() {
         let mut russian = read_in(Lang::ru, &sample.view);
@@ -291,7 +293,7 @@ fn parcel_and_invoice_are_told_in_every_state_and_none_is_called_what_it_may_not
             assert!(!text.contains(word), "{state}: {word:?} in {text}");
         }
         let known = *state == State::Succeeded;
-        assert_eq!(text.contains("taken on by the shipping service"), known);
+        assert_eq!(text.contains("accepted by the shipping service"), known);
         assert_eq!(text.contains("inv-p-7k3m-2qxa"), known, "{state}: {text}");
         let unknown = matches!(state, State::PendingConfirmation | State::RequiresReview);
         assert_eq!(text.contains("being confirmed"), unknown, "{state}: {text}");

@@ -14,7 +14,7 @@ use domain::{
 };
 use payments::Letter;
 
-use super::{Lang, cards, money::money, say, time::day};
+use super::{Lang, MAIL, cards, money::money, say, time::day};
 
 /// The words for one moment of an operation or an order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,7 +84,16 @@ fn of_face(lang: Lang, view: &CheckoutView, face: Face) -> Words {
         Face::Paid => row!(lang, payment.paid),
         Face::Declined => declined(lang, view),
         Face::NotCompleted => not_completed(lang, view),
-        Face::Reversed => row!(lang, payment.reversed),
+        Face::Reversed => reversed(lang),
+    }
+}
+
+/// The one state in which the shopper has to write to us.
+fn reversed(lang: Lang) -> Words {
+    Words {
+        heading: say!(lang, status.payment.reversed.heading).to_owned(),
+        sentence: say!(lang, status.payment.reversed.sentence).to_owned(),
+        next: say!(lang, status.payment.reversed.next, address = MAIL),
     }
 }
 
@@ -364,7 +373,7 @@ pub fn mailed(lang: Lang, letter: &Letter) -> Words {
             Words { next: next.to_owned(), ..words(lang, view) }
         }
         (Fact::PaymentUnwanted, _) => row!(lang, order.refund_due),
-        (Fact::PaymentReversed, _) => row!(lang, payment.reversed),
+        (Fact::PaymentReversed, _) => reversed(lang),
         (Fact::RefundSent | Fact::RefundRefused | Fact::RefundUndone, Some(it)) => {
             let words = refund(lang, it);
             let amount = money(lang, it.amount);
