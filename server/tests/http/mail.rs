@@ -21,7 +21,7 @@ async fn the_first_form_asks_for_an_address_and_says_what_for() {
         assert!(field.contains(part), "{part}: {field}");
     }
     assert!(!field.contains("required"), "{field}");
-    assert!(page.contains("For nothing else."), "{page}");
+    assert!(page.contains("and for nothing else."), "{page}");
     shop.running.stop().await;
 }
 
