@@ -4,6 +4,16 @@ set -eu
 cd "$(dirname "$0")/.."
 . .ci/lib.sh
 
+# Settings that are set outside count before those of the file.
+if [ -f .env ]; then
+  while IFS= read -r line || [ -n "$line" ]; do
+    case $line in '' | \#*) continue ;; [A-Z]*=*) ;; *) die ".env has a line that is no NAME=value: $line" ;; esac
+    name=${line%%=*}
+    case $name in *[!A-Z0-9_]*) die ".env has a line that is no NAME=value: $line" ;; esac
+    eval "[ -n \"\${$name+set}\" ]" || export "$name=${line#*=}"
+  done <.env
+fi
+
 shop_addr=${PAYONCE_ADDR:-127.0.0.1:3000}
 pay_addr=${EXAMPLEPAY_ADDR:-127.0.0.1:4010}
 control_addr=${EXAMPLEPAY_CONTROL_ADDR:-127.0.0.1:4011}
@@ -79,17 +89,19 @@ EXAMPLEPAY_ADDR=$pay_addr EXAMPLEPAY_CONTROL_ADDR=$control_addr EXAMPLEPAY_DB=${
 pay=$!
 until_ready ExamplePay "$pay" "$data/.examplepay"
 
-# Stripe and PayPal are simulated unless keys for the real ones are set; the partners always are.
-if [ -z "${PAYONCE_STRIPE_API_KEY:-}${PAYONCE_STRIPE_API_KEY_FILE:-}" ]; then
+# Stripe, PayPal and the partners are simulated where nothing of theirs is set. Half of it is left as
+# it is, so that the shop refuses it and says what is missing.
+any_set() { env | grep -Eq "^PAYONCE_($1)(_FILE)?=."; }
+if ! any_set 'STRIPE_(API_KEY|WEBHOOK_SECRET|PUBLISHABLE_KEY)'; then
   export PAYONCE_STRIPE_URL="http://$stripe_addr" PAYONCE_STRIPE_API_KEY=sk_test_payonce_stripe
   export PAYONCE_STRIPE_WEBHOOK_SECRET=whsec_payonce_stripe
 fi
-if [ -z "${PAYONCE_PAYPAL_CLIENT_ID:-}" ]; then
+if ! any_set 'PAYPAL_(CLIENT_ID|CLIENT_SECRET|WEBHOOK_ID)'; then
   export PAYONCE_PAYPAL_URL="http://$paypal_addr" PAYONCE_PAYPAL_CLIENT_ID=payonce
   export PAYONCE_PAYPAL_CLIENT_SECRET=payonce_secret PAYONCE_PAYPAL_WEBHOOK_ID=WH-PAYONCE
   export PAYONCE_PAYPAL_SIMULATOR_ROOT=server/examplepay/certs/ca.pem
 fi
-if [ -z "${PAYONCE_INVOICING_URL:-}${PAYONCE_SHIPPING_URL:-}" ]; then
+if ! any_set 'INVOICING_URL|SHIPPING_URL|PARTNERS_API_KEY'; then
   export PAYONCE_INVOICING_URL="http://$partners_addr" PAYONCE_SHIPPING_URL="http://$partners_addr"
   export PAYONCE_PARTNERS_API_KEY=key_partners
 fi

@@ -39,9 +39,11 @@ pub fn LiveStatus(
                 data-spoken
             ></p>
             <p class="visually-hidden" role="alert" data-alert></p>
-            <p class="notice" data-offline hidden>
-                {offline}
-            </p>
+            <div class="offline-slot" role="status" aria-live="polite">
+                <p class="notice" data-offline hidden>
+                    {offline}
+                </p>
+            </div>
             {children()}
             <PayUnknown words=words />
         </div>

@@ -55,6 +55,9 @@ macro_rules! row {
 /// The words for a checkout as it is stored.
 pub fn words(lang: Lang, view: &CheckoutView) -> Words {
     match (view.order_state, view.payment.face) {
+        (OrderState::RefundDue, Face::Paid) if is_held_up(view) => {
+            row!(lang, order.refund_held_up)
+        }
         (OrderState::RefundDue, Face::Paid) => row!(lang, order.refund_due),
         (OrderState::Refunded, Face::Paid) => row!(lang, order.refunded),
         (OrderState::PartiallyRefunded, Face::Paid) => row!(lang, order.partly_refunded),
@@ -62,11 +65,25 @@ pub fn words(lang: Lang, view: &CheckoutView) -> Words {
     }
 }
 
+/// Whether a refund of ours was refused, came back, or waits for a person: its owner sees that.
+fn is_held_up(view: &CheckoutView) -> bool {
+    let ours = view.owner.iter().flat_map(|owner| &owner.refunds).filter(|it| !it.outside);
+    ours.last().is_some_and(|it| {
+        matches!(
+            it.state,
+            State::Rejected | State::Reversed | State::Canceled | State::RequiresReview
+        )
+    })
+}
+
 fn of_face(lang: Lang, view: &CheckoutView, face: Face) -> Words {
     let payment = &view.payment;
     let given_up = matches!(
         view.order_state,
-        OrderState::CancelRequested | OrderState::RefundDue | OrderState::Refunded
+        OrderState::CancelRequested
+            | OrderState::Canceled
+            | OrderState::RefundDue
+            | OrderState::Refunded
     );
     match face {
         // Proven not executed, and sent again.
@@ -77,6 +94,7 @@ fn of_face(lang: Lang, view: &CheckoutView, face: Face) -> Words {
         Face::Checking if given_up => row!(lang, payment.checking_given_up),
         Face::Checking if payment.unknown_long => row!(lang, payment.checking_long),
         Face::Checking => row!(lang, payment.checking),
+        Face::InReview if given_up => row!(lang, payment.review_given_up),
         Face::InReview if payment.review_reason == Some(ReviewReason::Deadline) => {
             row!(lang, payment.review_deadline)
         }
@@ -181,6 +199,9 @@ pub fn doing(lang: Lang, view: &CheckoutView) -> &'static str {
         (Face::Sending, _) => say!(lang, status.doing.sending),
         (Face::Checking, State::Requested) => say!(lang, status.doing.waiting),
         (Face::Checking, _) => say!(lang, status.doing.asking),
+        (Face::InReview, _) if view.payment.review_reason == Some(ReviewReason::Deadline) => {
+            say!(lang, status.doing.person_and_checks)
+        }
         (Face::InReview, _) => say!(lang, status.doing.person),
         (Face::ConfirmAtBank, _) => say!(lang, status.doing.confirm),
         (Face::Paid | Face::Declined | Face::NotCompleted | Face::Reversed, _) => "",
@@ -207,7 +228,9 @@ pub fn short(lang: Lang, order: OrderState, face: Face, provider: &str) -> &'sta
         (OrderState::Refunded, _) => say!(lang, status.short.refunded),
         (OrderState::PartiallyRefunded, _) => say!(lang, status.short.partly_refunded),
         (OrderState::RefundDue, _) => say!(lang, status.short.refund_due),
-        (OrderState::Canceled, _) => say!(lang, status.short.canceled),
+        (OrderState::Canceled, face) if !matches!(face, Face::Checking | Face::InReview) => {
+            say!(lang, status.short.canceled)
+        }
         (_, Face::Sending) => say!(lang, status.short.sending),
         (_, Face::ConfirmAtBank) if provider == "paypal" => say!(lang, status.short.confirm_paypal),
         (_, Face::ConfirmAtBank) => say!(lang, status.short.confirm),
@@ -378,7 +401,13 @@ pub fn mailed(lang: Lang, letter: &Letter) -> Words {
             let words = refund(lang, it);
             let amount = money(lang, it.amount);
             let heading = say!(lang, mail.refund, amount = amount, what = words.heading);
-            Words { heading, ..words }
+            let next = match letter.fact {
+                Fact::RefundRefused | Fact::RefundUndone if !it.outside => {
+                    say!(lang, mail.other_way).to_owned()
+                }
+                _ => words.next,
+            };
+            Words { heading, next, ..words }
         }
         (Fact::RefundSent | Fact::RefundRefused | Fact::RefundUndone, None) => words(lang, view),
     }

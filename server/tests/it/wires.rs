@@ -297,6 +297,71 @@ async fn a_dispute_at_stripe_is_an_effect_of_its_own_and_the_payment_is_not_char
 }
 
 #[tokio::test]
+async fn every_request_bears_the_headers_that_its_provider_asks_for() {
+    let world = World::start().await;
+    for wire in [STRIPE, PAYPAL] {
+        let checkout = play(&world, wire, "headers").await;
+        expect_paid_once(&world, wire, &checkout, "headers").await;
+    }
+    let (mut stripe, mut paypal) = (0, 0);
+    for request in world.requests().await {
+        let headers: Value = match request["request_headers"].as_str() {
+            Some(text) => serde_json::from_str(text).unwrap(),
+            None => request["request_headers"].clone(),
+        };
+        let path = request["path"].as_str().unwrap();
+        match request["door"].as_str().unwrap() {
+            "stripe" => {
+                stripe += 1;
+                assert_eq!(headers["stripe-version"], "2024-06-20", "{request}");
+                if request["method"] == "POST" {
+                    let form = "application/x-www-form-urlencoded";
+                    assert_eq!(headers["content-type"], form, "{request}");
+                }
+            }
+            "paypal" if request["method"] == "POST" && path.starts_with("/v2/") => {
+                paypal += 1;
+                assert_eq!(headers["prefer"], "return=representation", "{request}");
+                assert_eq!(headers["content-type"], "application/json", "{request}");
+                assert!(request["key"].as_str().is_some_and(|it| it.len() <= 108), "{request}");
+            }
+            _ => {}
+        }
+    }
+    assert!(stripe >= 2 && paypal >= 2, "{stripe} {paypal}");
+}
+
+#[tokio::test]
+async fn an_event_that_names_nothing_but_our_key_is_about_the_operation_of_that_key() {
+    let world = World::start().await;
+    world.control("/control/webhooks/mode", &json!({"mode": "off"})).await;
+    // The PaymentIntent is there, and its id was never told.
+    let lost = json!([{"answer": {"kind": "drop_before_headers"}}]);
+    world.fault_then("create_payment", lost, "repeat_last").await;
+    let checkout = world.buy(STRIPE.pays).await;
+    world.until(&checkout, &["pending_confirmation"]).await;
+    let reference = format!("{}-1", world.reference(&checkout).await);
+    let held = world.ask(&format!("/control/payments?reference={reference}")).await;
+    let key = world.sends(&checkout).await[0]["key"].clone();
+    let event = json!({
+        "id": "evt_by_key", "object": "event", "type": "payment_intent.created",
+        "created": 1_700_000_000, "livemode": false,
+        "request": {"id": "req_1", "idempotency_key": key},
+        "data": {"object": {
+            "id": held["payments"][0]["id"], "object": "payment_intent", "livemode": false,
+            "status": "requires_confirmation", "amount": 2990, "currency": "eur", "metadata": {},
+        }},
+    });
+    let told = world.control("/control/webhooks", &json!({"raw": event, "door": "stripe"})).await;
+    assert!(told.to_string().contains("200"), "{told}");
+    let named = "select count(*) from provider_events
+         where event_id = 'evt_by_key' and state = 'applied' and operation_id = (select id from operations where kind = 'payment')";
+    world.until_number(named, 1).await;
+    world.control("/control/faults/clear", &json!({})).await;
+    world.agree(&checkout, "succeeded", 1).await;
+}
+
+#[tokio::test]
 async fn an_event_of_the_other_mode_is_kept_told_and_moves_nothing() {
     let world = World::start().await;
     let checkout = world.buy(STRIPE.asks).await;

@@ -21,11 +21,11 @@ const NO: [&str; 8] = [
     "declined",
     "not completed",
     "no money was taken",
-    "still pay, with",
+    "may still pay for",
     "отклон",
     "не завершён",
     "деньги не списаны",
-    "по-прежнему заплатить",
+    "по-прежнему можно оплатить",
 ];
 
 /// The state in which an operation is when a fact is told.

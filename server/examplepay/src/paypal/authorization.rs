@@ -82,6 +82,7 @@ pub fn status(it: &Payment) -> &'static str {
         "processing" => "PENDING",
         "canceled" => "VOIDED",
         "succeeded" | "reversed" => "CAPTURED",
+        "under_review" => "UNDER_REVIEW",
         _ => "DENIED",
     }
 }

@@ -449,6 +449,12 @@ pub fn parse_event(body: &[u8], live: bool) -> Result<Event, WebhookError> {
             told.reference = order.purchase_units.first().and_then(|it| it.custom_id.clone());
             told.verdict = judge_order(&order).0;
         }
+        // An approval that was not captured in time: its own id is no order's.
+        "CHECKOUT.PAYMENT-APPROVAL.REVERSED" => {
+            let text = |value: &Value| value.as_str().map(str::to_owned);
+            told.provider_id = text(&event.resource["order_id"]);
+            told.reference = text(&event.resource["purchase_units"][0]["custom_id"]);
+        }
         _ => {
             told.provider_id = event.resource["id"].as_str().map(str::to_owned);
         }

@@ -422,6 +422,13 @@ fn an_event_names_what_it_is_about_and_a_refund_is_not_about_the_payment() {
             Some("1JU"),
             Some("2GG"),
         ),
+        (
+            "CHECKOUT.PAYMENT-APPROVAL.REVERSED",
+            r#"{"id":"x","order_id":"5O1","purchase_units":[{"custom_id":"P-1-1"}]}"#.to_owned(),
+            "indeterminate",
+            Some("5O1"),
+            None,
+        ),
         ("SOMETHING.NEW", r#"{"id":"x"}"#.to_owned(), "indeterminate", Some("x"), None),
     ];
     for (kind, resource, wanted, id, effect) in rows {
@@ -434,7 +441,7 @@ fn an_event_names_what_it_is_about_and_a_refund_is_not_about_the_payment() {
         let expected = kind
             .ends_with("REFUNDED")
             .then(|| (Some("2GG".to_owned()), Outcome::Succeeded))
-            .or(kind.ends_with("REVERSED").then(|| (Some("2GG".to_owned()), Outcome::Succeeded)));
+            .or((kind == "PAYMENT.CAPTURE.REVERSED").then(|| (Some("2GG".to_owned()), Outcome::Succeeded)));
         assert_eq!(back, expected, "{kind}");
     }
     // Of a refund that cannot be read it is known all the same that it is not the payment's news.

@@ -408,11 +408,13 @@ pub fn page(reply: &Reply) -> Option<(Vec<Listed>, Option<String>)> {
     let mut rows = Vec::new();
     for object in &list.data {
         let text = |value: &Value| value.as_str().map(str::to_owned);
+        // A row that cannot be read makes the list no whole one.
         if object["object"] == "refund" || object["object"] == "dispute" {
-            rows.extend(elsewhere(object, text(&object["id"]), text(&object["payment_intent"])));
+            let (own, of) = (text(&object["id"])?, text(&object["payment_intent"]));
+            units::from_stripe(object["amount"].as_i64()?, object["currency"].as_str()?)?;
+            rows.extend(elsewhere(object, Some(own), of));
             continue;
         }
-        // A row that cannot be read makes the list no whole one.
         let intent = Intent::deserialize(object).ok()?;
         let (Verdict::Definitive(outcome, _), _) = judge_intent(&intent, intent.livemode) else {
             continue;
