@@ -6,6 +6,8 @@ const root = process.getuid?.() === 0 ? ["--no-sandbox", "--disable-gpu"] : [];
 
 export default defineConfig({
   testDir: "tests",
+  globalSetup: "./tests/before.ts",
+  globalTeardown: "./tests/after.ts",
   timeout: 60_000,
   expect: { timeout: 10_000 },
   workers: 2,

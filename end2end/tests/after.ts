@@ -1,0 +1,5 @@
+// After all tests.
+
+import { reportLooks } from "./inspect.js";
+
+export default reportLooks;

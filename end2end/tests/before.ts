@@ -1,0 +1,5 @@
+// Before all tests.
+
+import { forgetLooks } from "./inspect.js";
+
+export default forgetLooks;
