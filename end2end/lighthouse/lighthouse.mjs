@@ -6,6 +6,8 @@ import lighthouse from "lighthouse";
 import { report, Shopper, withShop } from "../measure/site.mjs";
 
 const BUDGET = 95;
+/** Of the layout shift while a page loads: less than this is none. */
+const SHIFT = 0.001;
 const ALWAYS = ["performance", "accessibility", "best-practices"];
 const PUBLIC = [...ALWAYS, "seo"];
 
@@ -45,7 +47,8 @@ function scored(lhr, categories) {
       .filter(({ id, weight }) => weight > 0 && (lhr.audits[id].score ?? 1) < 0.9)
       .map(({ id }) => `${it}: ${id} ${lhr.audits[id].displayValue ?? ""}`.trim()),
   );
-  return { scores, lost, requests: lhr.audits["network-requests"].details.items };
+  const shift = lhr.audits["cumulative-layout-shift"].numericValue;
+  return { scores, lost, shift, requests: lhr.audits["network-requests"].details.items };
 }
 
 const middle = (numbers) => numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)];
@@ -74,6 +77,10 @@ await withShop(async (url) => {
     while (visits.length === 2 || (visits.length < 3 && isLow()));
     const streams = (it) => it.requests.some(({ url, finished }) => url.endsWith("/events") && !finished);
     if (name === "pending" && !visits.every(streams)) wrong.push("pending: its stream was not open");
+    const shift = Math.max(...visits.map((it) => it.shift));
+    figures[`${name}_layout_shift`] = shift;
+    console.log(`${name}: layout shift ${shift}`);
+    if (shift >= SHIFT) wrong.push(`${name}: the layout shifted by ${shift} while it loaded`);
     for (const category of categories) {
       figures[`${name}_${category.replace("-", "_")}_score`] = score(category);
       console.log(`${name}: ${category} ${score(category)}`);

@@ -441,7 +441,8 @@ fn an_event_names_what_it_is_about_and_a_refund_is_not_about_the_payment() {
         let expected = kind
             .ends_with("REFUNDED")
             .then(|| (Some("2GG".to_owned()), Outcome::Succeeded))
-            .or((kind == "PAYMENT.CAPTURE.REVERSED").then(|| (Some("2GG".to_owned()), Outcome::Succeeded)));
+            .or((kind == "PAYMENT.CAPTURE.REVERSED")
+                .then(|| (Some("2GG".to_owned()), Outcome::Succeeded)));
         assert_eq!(back, expected, "{kind}");
     }
     // Of a refund that cannot be read it is known all the same that it is not the payment's news.
