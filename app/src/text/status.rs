@@ -67,8 +67,8 @@ pub fn words(lang: Lang, view: &CheckoutView) -> Words {
 
 /// Whether a refund of ours was refused, came back, or waits for a person: its owner sees that.
 fn is_held_up(view: &CheckoutView) -> bool {
-    let ours = view.owner.iter().flat_map(|owner| &owner.refunds).filter(|it| !it.outside);
-    ours.last().is_some_and(|it| {
+    let Some(owner) = &view.owner else { return false };
+    owner.refunds.iter().rfind(|it| !it.outside).is_some_and(|it| {
         matches!(
             it.state,
             State::Rejected | State::Reversed | State::Canceled | State::RequiresReview
@@ -405,7 +405,16 @@ pub fn mailed(lang: Lang, letter: &Letter) -> Words {
                 Fact::RefundRefused | Fact::RefundUndone if !it.outside => {
                     say!(lang, mail.other_way).to_owned()
                 }
-                _ => words.next,
+                Fact::Paid
+                | Fact::PaymentUnwanted
+                | Fact::Declined
+                | Fact::NotCompleted
+                | Fact::StillUnknown
+                | Fact::WithAPerson
+                | Fact::PaymentReversed
+                | Fact::RefundSent
+                | Fact::RefundRefused
+                | Fact::RefundUndone => words.next,
             };
             Words { heading, next, ..words }
         }
