@@ -253,7 +253,7 @@ async fn play_all(column: usize) {
         match fault.ends[column] {
             Nothing => {}
             Open => stays_open(wire, operation(wire), fault).await,
-            end => play(&world, wire, operation(wire), fault, end).await,
+            end @ (Known | Told) => play(&world, wire, operation(wire), fault, end).await,
         }
     }
 }
