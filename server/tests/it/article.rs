@@ -158,9 +158,11 @@ async fn article_8_an_hour_of_timeouts_is_bounded_and_alerts() {
     world.fault_then("any", hidden, "repeat_last").await;
     let checkout = world.buy("tok_visa").await;
     world.until(&checkout, &["requires_review"]).await;
-    let requests = world.requests().await;
+    let mut requests = world.requests().await;
+    // The daily comparison asks for lists, whatever becomes of one payment.
+    requests.retain(|it| it["key"].is_string() || it["reference"].is_string());
     let sends = world.sends(&checkout).await;
-    assert!(requests.len() <= 18, "{} requests", requests.len());
+    assert!((5..=18).contains(&requests.len()), "{} requests", requests.len());
     assert!(!sends.is_empty() && sends.len() <= 4, "{} mutating requests", sends.len());
     let incidents = "select count(*) from alerts where incident = 'unknown-outcomes:examplepay'";
     assert_eq!(world.number(incidents).await, 1, "one alert, whatever the number of timeouts");
