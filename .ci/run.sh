@@ -6,10 +6,13 @@ cd "$(dirname "$0")/.."
 
 # Settings that are set outside count before those of the file.
 if [ -f .env ]; then
+  number=0
   while IFS= read -r line || [ -n "$line" ]; do
-    case $line in '' | \#*) continue ;; [A-Z]*=*) ;; *) die ".env has a line that is no NAME=value: $line" ;; esac
+    number=$((number + 1))
+    # A line that is wrong is not shown: it may hold a secret.
+    case $line in '' | \#*) continue ;; [A-Z]*=*) ;; *) die "line $number of .env is no NAME=value" ;; esac
     name=${line%%=*}
-    case $name in *[!A-Z0-9_]*) die ".env has a line that is no NAME=value: $line" ;; esac
+    case $name in *[!A-Z0-9_]*) die "line $number of .env is no NAME=value" ;; esac
     eval "[ -n \"\${$name+set}\" ]" || export "$name=${line#*=}"
   done <.env
 fi

@@ -343,6 +343,43 @@ fn what_goes_back_without_us_is_never_said_to_be_sent_by_us() {
 }
 
 #[test]
+fn money_is_called_on_its_way_back_only_while_its_refund_may_be() {
+    for state in State::ALL {
+        let mut view = samples::checkout(State::Succeeded);
+        view.order_state = OrderState::RefundDue;
+        let owner = view.owner.as_mut().unwrap();
+        owner.refunds = vec![RefundView {
+            state: *state,
+            amount: owner.total,
+            outside: false,
+            since: owner.created_at,
+        }];
+        let unsettled = matches!(
+            state,
+            State::Rejected | State::Reversed | State::Canceled | State::RequiresReview
+        );
+        let text = read_without_form(Lang::en, &view);
+        assert_eq!(text.contains("your money has to go back to you"), unsettled, "{state}: {text}");
+        assert_eq!(text.contains("your money is on its way back"), !unsettled, "{state}: {text}");
+    }
+}
+
+#[test]
+fn an_order_that_was_canceled_is_not_called_kept_while_its_payment_is_unknown() {
+    for order in [OrderState::CancelRequested, OrderState::Canceled] {
+        for state in [State::PendingConfirmation, State::RequiresReview] {
+            let mut view = samples::checkout(state);
+            view.order_state = order;
+            let text = read_without_form(Lang::en, &view);
+            assert!(text.contains("this order was canceled"), "{order} {state}: {text}");
+            assert!(!text.contains("your order is kept"), "{order} {state}: {text}");
+            let listed = short(Lang::en, order, view.payment.face, "examplepay");
+            assert_ne!(listed, "Canceled", "{order} {state}: an unknown outcome is not over");
+        }
+    }
+}
+
+#[test]
 fn a_mail_is_promised_where_something_is_waited_for_and_somebody_can_be_written_to() {
     for sample in samples::all() {
         let promised = sample.view.owner.as_ref().is_some_and(|owner| owner.mail_promised);

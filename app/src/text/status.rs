@@ -65,7 +65,8 @@ pub fn words(lang: Lang, view: &CheckoutView) -> Words {
     }
 }
 
-/// Whether a refund of ours was refused, came back, or waits for a person: its owner sees that.
+/// Whether the newest refund of ours was refused, came back, or waits for a person: its owner sees
+/// that.
 fn is_held_up(view: &CheckoutView) -> bool {
     let Some(owner) = &view.owner else { return false };
     owner.refunds.iter().rfind(|it| !it.outside).is_some_and(|it| {
