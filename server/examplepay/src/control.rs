@@ -59,6 +59,7 @@ pub fn router(provider: Arc<Provider>) -> Router {
         .route("/control/faults", post(add_faults))
         .route("/control/faults/clear", post(clear))
         .route("/control/lookups", post(lookups))
+        .route("/control/report", post(report))
         .route("/control/outage", post(outage))
         .route("/control/webhooks", post(send_event))
         .route("/control/webhooks/mode", post(webhook_mode))
@@ -114,6 +115,17 @@ async fn lookups(State(provider): Shared, Json(body): Json<LookupsBody>) -> Answ
     let until = std::time::Instant::now() + Duration::from_millis(time);
     provider.faults.set_lookups(Some(Lookups { status, until, reference: body.reference }));
     Ok(Json(json!({"lookups": status, "for_ms": time})))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReportBody {
+    lag_ms: u32,
+}
+
+async fn report(State(provider): Shared, Json(body): Json<ReportBody>) -> Answer {
+    provider.faults.set_report_lag(Duration::from_millis(body.lag_ms.into()));
+    Ok(Json(json!({"lag_ms": body.lag_ms})))
 }
 
 #[derive(Deserialize)]

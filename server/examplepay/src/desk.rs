@@ -11,9 +11,9 @@ use std::{
 use axum::{body::Bytes, http::HeaderMap, response::Response};
 use sha2::{Digest, Sha256};
 
-pub use self::keys::{Keep, Outcome};
-use self::{
-    keys::{Done, Job},
+use self::keys::{Done, Job};
+pub use self::{
+    keys::{Keep, Outcome},
     log::Entry,
 };
 use crate::{

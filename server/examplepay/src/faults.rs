@@ -272,6 +272,7 @@ struct Inner {
     next_id: u64,
     lookups: Option<Lookups>,
     hidden: Vec<(String, Instant)>,
+    report_lag: Option<Duration>,
 }
 
 /// All scripts.
@@ -332,6 +333,16 @@ impl Faults {
     /// How lookups answer from now on; `None` truthfully.
     pub fn set_lookups(&self, lookups: Option<Lookups>) {
         self.lock().lookups = lookups;
+    }
+
+    /// How late PayPal's report is from now on, instead of as it is set.
+    pub fn set_report_lag(&self, lag: Duration) {
+        self.lock().report_lag = Some(lag);
+    }
+
+    /// How late PayPal's report was told to be.
+    pub fn report_lag(&self) -> Option<Duration> {
+        self.lock().report_lag
     }
 
     /// Lookups do not find this reference for a while.

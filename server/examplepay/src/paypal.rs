@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Provider, answer,
-    desk::{Act, Desk, Question, Request, Sent},
+    desk::{Act, Desk, Entry, Question, Request, Sent},
     ledger::{Made, record},
     page::guarded,
     wire::Wire,
@@ -200,10 +200,19 @@ async fn get_refund(
     .await
 }
 
-async fn certificate(Path(name): Path<String>) -> Response {
+async fn certificate(
+    State(desk): State<Desk>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let path = format!("/v1/notifications/certs/{name}");
+    let entry = Entry { method: "GET", path: &path, ..Entry::new(&headers, "") };
+    let seq = desk.log(&entry).await;
     if name != sign::CERTIFICATE {
+        desk.answered(seq, false, "404").await;
         return answer::nothing_here(Wire::PayPal);
     }
+    desk.answered(seq, false, "200").await;
     ([("content-type", "application/x-pem-file")], sign::CERTIFICATES).into_response()
 }
 

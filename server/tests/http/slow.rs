@@ -9,8 +9,9 @@ use tokio::{
 
 use crate::shop::{BOUND, TestShop};
 
-/// Says something, and then one byte a second; gives what comes back until the end, and when.
-async fn drip(shop: &TestShop, head: &str) -> (String, Duration) {
+/// Says something, and then one byte a second; gives what comes back until the end, how long that
+/// took, and when it was.
+async fn drip(shop: &TestShop, head: &str) -> (String, Duration, Instant) {
     let mut stream = TcpStream::connect(shop.addr()).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
     let (mut reading, mut writing) = stream.into_split();
@@ -29,7 +30,7 @@ async fn drip(shop: &TestShop, head: &str) -> (String, Duration) {
     };
     tokio::time::timeout(BOUND, read).await.expect("the shop ends the connection");
     dripping.abort();
-    (String::from_utf8_lossy(&bytes).into_owned(), started.elapsed())
+    (String::from_utf8_lossy(&bytes).into_owned(), started.elapsed(), Instant::now())
 }
 
 #[tokio::test]
@@ -40,23 +41,19 @@ async fn slow_heads_and_slow_bodies_are_cut_and_others_are_served_meanwhile() {
         "POST /webhooks/examplepay HTTP/1.1\r\nHost: shop\r\nContent-Length: 1000\r\n\r\n{";
     let others = async {
         for _ in 0..20 {
-            let asked = Instant::now();
             assert_eq!(shop.get("/healthz", None).await.status, 200);
-            assert!(asked.elapsed() < Duration::from_secs(2));
-            tokio::time::sleep(Duration::from_millis(100)).await;
         }
+        Instant::now()
     };
-    let (head, form, webhook, ()) = tokio::join!(
+    let (head, form, webhook, served) = tokio::join!(
         drip(&shop, "GET / HTTP/1.1\r\nHost: shop\r\nX-Slow: "),
         drip(&shop, form),
         drip(&shop, webhook),
         others,
     );
-    for (what, (_, took)) in [("head", &head), ("form", &form), ("webhook", &webhook)] {
-        assert!(
-            *took > Duration::from_secs(9) && *took < Duration::from_secs(14),
-            "{what}: {took:?}"
-        );
+    for (what, (_, took, ended)) in [("head", &head), ("form", &form), ("webhook", &webhook)] {
+        assert!(*took > Duration::from_secs(9), "{what} had its time: {took:?}");
+        assert!(served < *ended, "{what}: others were served meanwhile");
     }
     assert!(form.0.starts_with("HTTP/1.1 408"), "{}", form.0);
     assert!(form.0.contains("did not arrive completely in time"), "{}", form.0);

@@ -64,8 +64,9 @@ pub async fn answer(provider: &Provider, query: &str) -> sqlx::Result<Made> {
         Ok(asked) => asked,
         Err(made) => return Ok(made),
     };
+    let lag = provider.faults.report_lag().unwrap_or(provider.settings.paypal_report_lag);
     // In whole seconds, as it is told.
-    let refreshed = (now_ms() - millis(provider.settings.paypal_report_lag)) / 1000 * 1000;
+    let refreshed = (now_ms() - millis(lag)) / 1000 * 1000;
     if asked.from > refreshed {
         let message = "Data for the given start date is not available.";
         return Ok(problem(400, "INVALID_REQUEST", message, &[]));

@@ -111,6 +111,9 @@ async fn the_report_is_as_late_as_it_is_set_to_be_and_says_so() {
     let (half, soon) = (at(-HOUR_MS / 2), at(HOUR_MS));
     let early = paypal.get(&format!("{REPORT}?start_date={half}&end_date={soon}")).await;
     assert_eq!((early.status, &early.json()["name"]), (400, &json!("INVALID_REQUEST")));
+    let told = paypal.world.control("/control/report", &json!({"lag_ms": 0})).await;
+    assert_eq!(told["lag_ms"], 0);
+    until("it is late no more", async || rows(&paypal, "").await.len() == 1).await;
 }
 
 #[tokio::test]
