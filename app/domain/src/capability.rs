@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+pub use self::units::MinorUnits;
+
+mod units;
+
 /// The provider's memory of a step's key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Idempotency {
@@ -50,6 +54,8 @@ pub struct Capability {
     pub decline_takes_no_money: bool,
     /// Whether its record names an amount, which then has to be ours.
     pub names_amount: bool,
+    /// How it counts money.
+    pub minor_units: MinorUnits,
     /// Whether a failure told after a success undoes it (refunds).
     pub late_failure_reverses: bool,
     /// Whether nothing takes effect without our last step: an object that waits for it and was

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::{
-    capability::{Capability, Idempotency, Lookup, StepSpec},
+    capability::{Capability, Idempotency, Lookup, MinorUnits, StepSpec},
     evidence::{Found, NotExecuted, Outcome, Verdict},
     money::{Currency, Money},
     operation::{Kind, ReviewReason},
@@ -393,6 +393,7 @@ impl Provider for ExamplePay {
             webhooks: true,
             decline_takes_no_money: true,
             names_amount: true,
+            minor_units: MinorUnits::ISO,
             late_failure_reverses: false,
             needs_our_last_step: false,
             declined_stays_payable: false,

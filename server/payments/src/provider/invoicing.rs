@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::{
-    capability::{Capability, Lookup, StepSpec},
+    capability::{Capability, Lookup, MinorUnits, StepSpec},
     evidence::{Found, NotExecuted, Outcome, Verdict},
     money::{Currency, Money},
     operation::{Kind, ReviewReason},
@@ -250,6 +250,7 @@ impl Provider for Invoicing {
             webhooks: false,
             decline_takes_no_money: false,
             names_amount: true,
+            minor_units: MinorUnits::ISO,
             late_failure_reverses: false,
             needs_our_last_step: false,
             declined_stays_payable: false,

@@ -219,6 +219,7 @@ impl Provider for PayPal {
             webhooks: true,
             decline_takes_no_money: true,
             names_amount: true,
+            minor_units: money::UNITS,
             late_failure_reverses: false,
             needs_our_last_step: true,
             declined_stays_payable: false,

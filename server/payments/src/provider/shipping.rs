@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::{
-    capability::{Capability, StepSpec},
+    capability::{Capability, MinorUnits, StepSpec},
     evidence::{Found, NotExecuted, Outcome, Verdict},
     operation::Kind,
     schedule::Timestamp,
@@ -146,6 +146,7 @@ impl Provider for Shipping {
             webhooks: false,
             decline_takes_no_money: false,
             names_amount: false,
+            minor_units: MinorUnits::ISO,
             late_failure_reverses: false,
             needs_our_last_step: false,
             declined_stays_payable: false,

@@ -146,6 +146,7 @@ impl Provider for Stripe {
             webhooks: true,
             decline_takes_no_money: true,
             names_amount: true,
+            minor_units: units::UNITS,
             late_failure_reverses: false,
             needs_our_last_step: false,
             declined_stays_payable: true,

@@ -106,7 +106,7 @@ fn row(kind: &Kind, it: &Capability) -> String {
     .filter_map(|(does, word)| does.then_some(word))
     .collect();
     format!(
-        "| {} | {} | {:?} | {} | {} | {} | {} | {} | {} | {} | {} / {} | {} | {} |",
+        "| {} | {} | {:?} | {} | {} | {} | {} | {} | {} | {} | {} | {} / {} | {} | {} |",
         it.provider,
         kind.as_str(),
         plan.class,
@@ -117,6 +117,7 @@ fn row(kind: &Kind, it: &Capability) -> String {
         bound.map_or("never".to_owned(), |it| format!("after {}", time(it))),
         yes(it.webhooks),
         cancel,
+        yes(it.cancel_by_key),
         time(it.connect_timeout),
         time(it.response_timeout),
         time(it.deadline),
@@ -124,16 +125,39 @@ fn row(kind: &Kind, it: &Capability) -> String {
     )
 }
 
+fn units(of: &Capability) -> String {
+    let it = of.minor_units;
+    let list = |codes: &[&str]| if codes.is_empty() { "·".to_owned() } else { codes.join(" ") };
+    format!(
+        "| {} | {} | {} | {} | {} | {} |",
+        of.provider,
+        it.currencies.map_or("all".to_owned(), list),
+        it.usual.map_or("ISO 4217".to_owned(), |it| it.to_string()),
+        list(it.no_decimals),
+        list(it.three_decimals),
+        list(it.whole_only),
+    )
+}
+
 #[test]
 fn the_table_of_promises_is_the_one_in_the_documentation() {
     let mut table = String::from(
-        "| provider | kind | class | steps and how long their keys are remembered | declines stored | unique reference | lookup | \"not found\" proves | events | cancel | connect / response | deadline | after an unknown result |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "| provider | kind | class | steps and how long their keys are remembered | declines stored | unique reference | lookup | \"not found\" proves | events | cancel | cancel by key | connect / response | deadline | after an unknown result |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for provider in everyone() {
         for kind in [Kind::PAYMENT, Kind::REFUND, Kind::INVOICE, Kind::SHIPMENT] {
             if let Some(capability) = provider.capability(&kind) {
                 let _written = writeln!(table, "{}", row(&kind, &capability));
             }
+        }
+    }
+    table.push_str("\n| provider | currencies | decimals | none | three, the last 0 | only zeros |\n|---|---|---|---|---|---|\n");
+    for provider in everyone() {
+        let kinds = [Kind::PAYMENT, Kind::REFUND, Kind::INVOICE, Kind::SHIPMENT];
+        let declared: Vec<_> = kinds.iter().filter_map(|it| provider.capability(it)).collect();
+        assert!(declared.iter().all(|it| it.minor_units == declared[0].minor_units));
+        if declared[0].names_amount {
+            let _written = writeln!(table, "{}", units(&declared[0]));
         }
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/providers.md");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    capability::{Capability, Idempotency, Lookup, StepSpec},
+    capability::{Capability, Idempotency, Lookup, MinorUnits, StepSpec},
     evidence::{Evidence, Found, NotExecuted, Outcome, Verdict},
     money::{Currency, Money},
     operation::{
@@ -45,6 +45,7 @@ pub fn class_a() -> Capability {
         webhooks: true,
         decline_takes_no_money: true,
         names_amount: true,
+        minor_units: MinorUnits::ISO,
         late_failure_reverses: false,
         needs_our_last_step: false,
         declined_stays_payable: false,

@@ -1,21 +1,24 @@
 //! PayPal's amounts: decimal strings, exact, in the currencies PayPal takes
 //! (developer.paypal.com/reference/currency-codes).
 
-use domain::money::{Currency, Money};
+use domain::{
+    capability::MinorUnits,
+    money::{Currency, Money},
+};
 
 use super::super::EncodeError;
 
-/// What PayPal takes.
-const CURRENCIES: [&str; 24] = [
-    "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "ILS", "JPY",
-    "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "SEK", "SGD", "THB", "TWD", "USD",
-];
-/// Those it takes without decimals.
-const WHOLE: [&str; 3] = ["HUF", "JPY", "TWD"];
-
-fn decimals(currency: Currency) -> u32 {
-    if WHOLE.contains(&currency.code()) { 0 } else { 2 }
-}
+/// What PayPal's page of currency codes says.
+pub const UNITS: MinorUnits = MinorUnits {
+    currencies: Some(&[
+        "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "ILS", "JPY",
+        "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "SEK", "SGD", "THB", "TWD", "USD",
+    ]),
+    usual: Some(2),
+    no_decimals: &["HUF", "JPY", "TWD"],
+    three_decimals: &[],
+    whole_only: &[],
+};
 
 /// An amount as PayPal's requests carry it, such as `19.99`.
 ///
@@ -25,21 +28,20 @@ pub fn to_paypal(amount: Money) -> Result<String, EncodeError> {
     let currency = amount.currency;
     let refused =
         |why: &str| Err(EncodeError::Amount(format!("PayPal cannot take {amount}: {why}")));
-    if !CURRENCIES.contains(&currency.code()) {
+    if !UNITS.takes(currency) {
         return refused("not in this currency");
     }
     if amount.minor <= 0 {
         return refused("it is not above zero");
     }
-    let (theirs, ours) = (decimals(currency), currency.exponent());
-    if theirs >= ours {
+    if UNITS.decimals(currency) >= currency.exponent() {
         return Ok(amount.decimal());
     }
-    let unit = 10_i64.pow(ours - theirs);
-    if amount.minor % unit != 0 {
-        return refused("only whole units in this currency");
+    // All that is left are currencies without decimals there.
+    match UNITS.to_provider(amount) {
+        Some(whole) => Ok(whole.to_string()),
+        None => refused("only whole units in this currency"),
     }
-    Ok((amount.minor / unit).to_string())
 }
 
 /// An amount out of PayPal's answers; `None` where it is none of that currency, exactly.
