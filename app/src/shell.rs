@@ -38,6 +38,8 @@ pub struct Frame {
     pub islands: bool,
     /// The shop has a fault lab.
     pub lab: bool,
+    /// Payments are made with real money.
+    pub real_money: bool,
 }
 
 /// Loads the page again if the scripts that would keep it live did not arrive, as soon as the shop
@@ -60,7 +62,7 @@ pub fn Shell(
     children: Children,
 ) -> impl IntoView {
     let lang = visitor.lang;
-    let lab = frame.lab;
+    let (lab, real_money) = (frame.lab, frame.real_money);
     // Not as a child: the markers that a view may leave between texts are text in a title.
     let title = escape(&format!("{} · {}", frame.title, say!(lang, frame.brand)));
     view! {
@@ -98,7 +100,7 @@ pub fn Shell(
                 <main id="content" class:wide=frame.wide tabindex="-1">
                     {children()}
                 </main>
-                <Footer lab=lab />
+                <Footer lab=lab real_money=real_money />
             </body>
         </html>
     }
@@ -192,7 +194,7 @@ fn Header(visitor: Visitor) -> impl IntoView {
 }
 
 #[component]
-fn Footer(lab: bool) -> impl IntoView {
+fn Footer(lab: bool, real_money: bool) -> impl IntoView {
     let lang = text::lang();
     view! {
         <footer class="site-footer">
@@ -208,10 +210,15 @@ fn Footer(lab: bool) -> impl IntoView {
                 </p>
                 <p>{say!(lang, frame.address)}</p>
             </div>
-            <p class="demo-note">
-                {say!(lang, frame.demo_note)}
-                {lab.then(|| view! { " " <a href="/lab">{text::lab::title(lang)}</a> })}
-            </p>
+            {(!real_money)
+                .then(|| {
+                    view! {
+                        <p class="demo-note">
+                            {say!(lang, frame.demo_note)}
+                            {lab.then(|| view! { " " <a href="/lab">{text::lab::title(lang)}</a> })}
+                        </p>
+                    }
+                })}
         </footer>
     }
     .into_any()

@@ -88,6 +88,8 @@ pub struct Config {
     pub metrics_addr: Option<SocketAddr>,
     /// The token of the shop's own people.
     pub operator_token: Option<SecretString>,
+    /// Whether those who are paid take real money: all of them do, or none.
+    pub real_money: bool,
     /// Where mails go.
     pub mail: MailSettings,
     /// What the fault lab needs, where there is one.
@@ -166,6 +168,7 @@ pub fn check(flags: &Flags) -> Result<Config, Vec<String>> {
             pay_rate_per_minute,
             metrics_addr,
             operator_token,
+            real_money: providers::live(&flags.providers).is_some(),
             mail,
             lab,
             site_root: flags.site_root.display().to_string(),

@@ -56,6 +56,7 @@ pub struct Shop {
     metrics: Option<PrometheusHandle>,
     operator_token: Option<SecretString>,
     /// Only where it is set up.
+    real_money: bool,
     lab: Option<Arc<lab::Lab>>,
 }
 
@@ -145,6 +146,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         stop: stop.clone(),
         metrics,
         operator_token: config.operator_token,
+        real_money: config.real_money,
         lab: config.lab.map(lab::Lab::new).transpose()?,
     };
     let tasks = TaskTracker::new();

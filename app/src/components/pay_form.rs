@@ -8,7 +8,7 @@ use leptos::{nonce::use_nonce, prelude::*};
 
 use crate::text::{
     self,
-    cards::{card, is_ordinary},
+    cards::{card, is_card, is_ordinary},
     money::money,
     provider, say,
 };
@@ -75,8 +75,10 @@ pub fn PayForm(
     let chosen = if own_form { Some(ELEMENT.to_owned()) } else { chosen };
     let first = chosen.or_else(|| paying.tokens.first().cloned()).unwrap_or_default();
     let offered = paying.tokens.iter().any(|token| token == ELEMENT);
-    let tokens = paying.tokens.into_iter().filter(|token| token != ELEMENT);
-    let (own, others): (Vec<_>, Vec<_>) = tokens.partition(|token| !token.contains(':'));
+    let tokens: Vec<_> = paying.tokens.into_iter().filter(|token| token != ELEMENT).collect();
+    let test_cards = tokens.iter().any(|token| is_card(token));
+    let (own, others): (Vec<_>, Vec<_>) =
+        tokens.into_iter().partition(|token| !token.contains(':'));
     let page = format!("/checkout/{}", paying.checkout_id);
     let element = match paying.element {
         Some(element) => Some(element_choice(element, &page, own_form).into_any()),
@@ -116,7 +118,7 @@ pub fn PayForm(
                 {element}
                 {others}
             </fieldset>
-            <p class="hint">{say!(lang, checkout.tokens_hint)}</p>
+            {test_cards.then(|| view! { <p class="hint">{say!(lang, checkout.tokens_hint)}</p> })}
             {mail.map(mail_field)}
             <button class="button" type="submit" id="pay" data-pay-control data-busy=say!(lang, checkout.sending)>
                 {say!(lang, checkout.pay, amount = money(lang, paying.total))}

@@ -10,6 +10,11 @@ pub fn is_ordinary(token: &str) -> bool {
     )
 }
 
+/// Whether a token stands for a card that is typed nowhere: a test card. A wallet has its own page.
+pub fn is_card(token: &str) -> bool {
+    token.split_once(':').map_or(token, |(_, token)| token) != "wallet"
+}
+
 macro_rules! words {
     ($lang:expr, $card:ident) => {
         (say!($lang, checkout.cards.$card.name), say!($lang, checkout.cards.$card.what))

@@ -174,8 +174,25 @@ pub fn read(flags: &ProviderFlags, scale: f64, wrong: &mut Wrong) -> Vec<Access>
     let paypal = of_paypal(paypal, waits, wrong).map(Access::PayPal);
     let alone = stripe.is_none() && paypal.is_none() && wrong.0.len() == before;
     let examplepay = of_examplepay(examplepay, waits, alone, wrong).map(Access::ExamplePay);
-    let partners = of_partners(partners, waits, wrong);
-    [examplepay, stripe, paypal].into_iter().flatten().chain(partners).collect()
+    let payees: Vec<_> = [examplepay, stripe, paypal].into_iter().flatten().collect();
+    if let Some(why) = live(flags) {
+        wrong.0.extend(payees.iter().filter_map(|it| beside_real_money(it, why)));
+    }
+    payees.into_iter().chain(of_partners(partners, waits, wrong)).collect()
+}
+
+/// What is wrong with a provider that takes no money beside one that does: an order would be paid,
+/// and shipped, for nothing.
+fn beside_real_money(access: &Access, why: &str) -> Option<String> {
+    let name = match access {
+        Access::ExamplePay(_) => "PAYONCE_EXAMPLEPAY_API_KEY is set",
+        Access::Stripe(it) if !it.api_key.expose_secret().contains("_live_") => {
+            "PAYONCE_STRIPE_API_KEY is a test key"
+        }
+        Access::PayPal(it) if it.base_url != LIVE_URL => "PAYONCE_PAYPAL_URL is not the live one",
+        _ => return None,
+    };
+    Some(format!("{name} although {why}: what is paid there is no money, so take one of them away"))
 }
 
 /// Whether these settings reach for real money, and which does.

@@ -203,7 +203,10 @@ fn a_provider_that_is_half_set_up_is_refused_and_a_whole_one_is_offered() {
         (&[&paypal[..], &["--paypal-url", "https://api.paypal.com"]].concat(), "nothing else"),
     ];
     for (given, wanted) in rows {
-        let lines = check(&flags(&[&KEY[..], given].concat())).unwrap_err();
+        let of_real = |it: &&str| it.starts_with("sk_live_") || *it == "https://api-m.paypal.com";
+        let real = given.iter().any(of_real);
+        let simulated = if real { &[] } else { &KEY[..] };
+        let lines = check(&flags(&[simulated, given].concat())).unwrap_err();
         assert!(lines.len() == 1 && lines[0].contains(wanted), "{given:?}: {lines:?}");
     }
     let half = [&stripe[..], &["--examplepay-webhook-secret", "whsec_2"]].concat();
@@ -214,6 +217,59 @@ fn a_provider_that_is_half_set_up_is_refused_and_a_whole_one_is_offered() {
     }
     let all = check(&flags(&[&KEY[..], &stripe, &paypal].concat())).unwrap();
     assert_eq!(all.engine.providers.len(), 3);
+}
+
+#[test]
+fn real_money_is_taken_by_all_who_are_paid_or_by_none() {
+    let stripe = |mode: &str| {
+        let keys = [("api-key", "sk"), ("publishable-key", "pk")];
+        let keys = keys.map(|(name, kind)| format!("--stripe-{name}={kind}_{mode}_1"));
+        [&keys[..], &["--stripe-webhook-secret=whsec_1".to_owned()]].concat()
+    };
+    let paypal = |host: &str| {
+        ["client-id=id", "client-secret=secret", "webhook-id=WH-1", &format!("url=https://{host}")]
+            .map(|it| format!("--paypal-{it}"))
+            .to_vec()
+    };
+    let (sandbox, real) = (paypal("api-m.sandbox.paypal.com"), paypal("api-m.paypal.com"));
+    let own = vec![KEY.join("=")];
+    let rows: [(&[&[String]], bool, &[&str]); 8] = [
+        (&[&own, &stripe("test"), &sandbox], false, &[]),
+        (&[&stripe("test"), &sandbox], false, &[]),
+        (&[&stripe("live"), &real], true, &[]),
+        (&[&stripe("live")], true, &[]),
+        (&[&real], true, &[]),
+        (&[&own, &real], true, &["PAYONCE_EXAMPLEPAY_API_KEY is set although PAYONCE_PAYPAL_URL"]),
+        (
+            &[&own, &stripe("live"), &sandbox],
+            true,
+            &[
+                "PAYONCE_EXAMPLEPAY_API_KEY is set although PAYONCE_STRIPE_API_KEY",
+                "PAYONCE_PAYPAL_URL is not the live one although PAYONCE_STRIPE_API_KEY",
+            ],
+        ),
+        (
+            &[&stripe("test"), &real],
+            true,
+            &["PAYONCE_STRIPE_API_KEY is a test key although PAYONCE_PAYPAL_URL"],
+        ),
+    ];
+    for (given, real_money, wrong) in rows {
+        let given = given.concat();
+        let given: Vec<&str> = given.iter().map(String::as_str).collect();
+        match check(&flags(&given)) {
+            Ok(config) => {
+                assert!(wrong.is_empty(), "{given:?}");
+                assert_eq!(config.real_money, real_money, "{given:?}");
+            }
+            Err(lines) => {
+                assert_eq!(lines.len(), wrong.len(), "{given:?}: {lines:?}");
+                for (line, said) in lines.iter().zip(wrong) {
+                    assert!(line.starts_with(said), "{given:?}: {lines:?}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ where
     V: IntoView + 'static,
 {
     let options = shop.options.clone();
-    let frame = Frame { lab: shop.lab.is_some(), ..frame };
+    let frame = Frame { lab: shop.lab.is_some(), real_money: shop.real_money, ..frame };
     let document = move || {
         text::speak(visitor.lang);
         forbid_other_scripts(&frame.hosts);
