@@ -509,6 +509,12 @@ pub trait Work: Send {
     ) -> Result<Option<(Timestamp, Timestamp)>, StoreError>;
     /// It was compared now, and read up to now.
     async fn note_sweep(&mut self, provider: &str, now: Timestamp) -> Result<(), StoreError>;
+    /// When the oldest of those was opened that have succeeded with this provider since then.
+    async fn oldest_success(
+        &mut self,
+        provider: &str,
+        since: Timestamp,
+    ) -> Result<Option<Timestamp>, StoreError>;
     /// What succeeded with this provider and was opened between these times.
     async fn succeeded_since(
         &mut self,

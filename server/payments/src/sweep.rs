@@ -23,6 +23,10 @@ use crate::{
 
 /// How much of the past each sweep reads again: what was settling at the last one.
 const OVERLAP: Duration = Duration::from_secs(24 * 3600);
+/// How far back a list is read for what took long to succeed: providers list by the time of making.
+const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Our clock and a provider's may differ by so much where that is read.
+const SKEW: Duration = Duration::from_secs(60);
 /// What is younger than this may not be in a list yet, or not in our records.
 const YOUNG: Duration = Duration::from_secs(15 * 60);
 
@@ -33,7 +37,6 @@ pub async fn run(engine: &Engine, running_for: Duration) -> Result<(), Error> {
         let now = clock::now();
         let mut work = engine.store.read().await?;
         let last = work.last_sweep(provider.name()).await?;
-        drop(work);
         if last.is_some_and(|(at, _)| now.since(at) < engine.timing.sweep) {
             continue;
         }
@@ -42,6 +45,10 @@ pub async fn run(engine: &Engine, running_for: Duration) -> Result<(), Error> {
         let overlap = OVERLAP.min(engine.timing.sweep.saturating_mul(2));
         let again = overlap.saturating_add(provider.list_lateness());
         let since = last.map_or(now, |(_, until)| until).before(again);
+        let oldest = work.oldest_success(provider.name(), since).await?;
+        drop(work);
+        let long_ago = oldest.map(|it| it.before(SKEW).max(now.before(LONGEST)));
+        let since = long_ago.map_or(since, |it| it.min(since));
         match provider.list(since).await {
             Listing::None => {}
             Listing::All { rows, complete_until }

@@ -285,6 +285,22 @@ async fn a_success_that_the_provider_does_not_list_is_told_on_every_wire() {
 }
 
 #[tokio::test]
+async fn a_success_that_took_longer_than_lists_are_read_again_is_compared_too() {
+    // Lists of the last two seconds are read; this payment is in processing for five.
+    let world = world(vec![("EXAMPLEPAY_PROCESSING_MS", 5000.to_string())]).await;
+    let checkout = world.buy("tok_processing").await;
+    world.until(&checkout, &["pending_confirmation"]).await;
+    compared(&world, "examplepay", 3).await;
+    world.control("/control/lookups", &json!({"status": 503})).await;
+    world.until(&checkout, &["succeeded"]).await;
+    let took = "select entered_at - created_at from operations where kind = 'payment'";
+    assert!(world.number(took).await > 3000, "it took long");
+    world.control("/control/lookups", &json!({"not_found_for_ms": 600_000})).await;
+    let found = async || alerts(&world, "operation_without_effect").await == 1;
+    world.until_that("a person is told", found).await;
+}
+
+#[tokio::test]
 async fn a_report_that_is_refused_for_want_of_a_permission_is_not_asked_for_all_the_time() {
     let world = world(Vec::new()).await;
     compared(&world, "paypal", 1).await;

@@ -412,6 +412,14 @@ impl Work for SqliteWork {
         operations::note_sweep(&mut self.tx, provider, now).await
     }
 
+    async fn oldest_success(
+        &mut self,
+        provider: &str,
+        since: Timestamp,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        operations::oldest_success(&mut self.tx, provider, since).await
+    }
+
     async fn succeeded_since(
         &mut self,
         provider: &str,

@@ -477,6 +477,22 @@ pub async fn note_sweep(db: &mut Db, provider: &str, now: Timestamp) -> Result<(
     Ok(())
 }
 
+pub async fn oldest_success(
+    db: &mut Db,
+    provider: &str,
+    since: Timestamp,
+) -> Result<Option<Timestamp>, StoreError> {
+    let oldest: Option<i64> = sqlx::query_scalar(
+        "select min(created_at) from operations where provider = ? and state = 'succeeded'
+           and entered_at > ? and provider_operation_id is not null",
+    )
+    .bind(provider)
+    .bind(since.0)
+    .fetch_one(db)
+    .await?;
+    Ok(oldest.map(Timestamp))
+}
+
 pub async fn succeeded_since(
     db: &mut Db,
     provider: &str,
