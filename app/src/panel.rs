@@ -178,6 +178,10 @@ fn progress(lang: Lang, view: &CheckoutView) -> impl IntoView + use<> {
     let (payment, now) = (&view.payment, view.now);
     // A check that is due this very moment is not promised for a moment that has passed.
     let next = payment.next_check_at.map(|at| at.max(now));
+    let next_name = match (payment.face, payment.state) {
+        (Face::Sending, State::RetryScheduled) => say!(lang, status.label.next_send),
+        _ => say!(lang, status.label.next_check),
+    };
     let person = matches!(payment.face, Face::Checking).then_some(payment.deadline_at);
     view! {
         <dl class="progress">
@@ -186,7 +190,7 @@ fn progress(lang: Lang, view: &CheckoutView) -> impl IntoView + use<> {
                 <dd>{doing(lang, view)}</dd>
             </div>
             {moment(lang, say!(lang, status.label.last_check), payment.last_check_at, now)}
-            {moment(lang, say!(lang, status.label.next_check), next, now)}
+            {moment(lang, next_name, next, now)}
             {moment(lang, say!(lang, status.label.person_from), person, now)}
         </dl>
     }

@@ -1,5 +1,7 @@
 //! What a person is told when a post cannot be taken: what happened, what did not, what to do.
 
+use domain::catalogue::QUANTITY_MAX;
+
 use super::{Lang, say};
 
 /// Why a post was not taken.
@@ -13,6 +15,10 @@ pub enum Problem {
     EmptyCart,
     /// The products that are short.
     OutOfStock(Vec<String>),
+    /// The same for another attempt to pay an order.
+    OutOfStockForOrder(Vec<String>),
+    /// More of one product than fit into a cart.
+    TooManyOfOne,
     /// A value that cannot be, in English words for whoever wrote the form.
     Invalid(String),
     /// An e-mail address that cannot be written to.
@@ -40,12 +46,14 @@ pub enum Problem {
 /// The first thing to do about a problem, as a link: where it leads, and its name.
 pub fn way(lang: Lang, problem: &Problem) -> (&'static str, &'static str) {
     match problem {
-        Problem::Conflict | Problem::CartChanged | Problem::OutOfStock(_) => {
-            ("/cart", say!(lang, problem.to_cart))
-        }
-        Problem::EmptyCart | Problem::TooManyRequests | Problem::Internal => {
-            ("/orders", say!(lang, problem.to_orders))
-        }
+        Problem::Conflict
+        | Problem::CartChanged
+        | Problem::OutOfStock(_)
+        | Problem::TooManyOfOne => ("/cart", say!(lang, problem.to_cart)),
+        Problem::EmptyCart
+        | Problem::OutOfStockForOrder(_)
+        | Problem::TooManyRequests
+        | Problem::Internal => ("/orders", say!(lang, problem.to_orders)),
         Problem::Mail => ("/checkout", say!(lang, problem.to_payment)),
         // An empty address is the page that is shown.
         Problem::NoSuchOrder | Problem::Busy => ("", say!(lang, problem.again)),
@@ -88,16 +96,24 @@ pub fn words(lang: Lang, problem: &Problem) -> Words {
         Problem::Conflict => words!(lang, conflict),
         Problem::CartChanged => words!(lang, cart_changed),
         Problem::EmptyCart => words!(lang, empty_cart),
-        Problem::OutOfStock(skus) => {
-            let names = skus.iter().map(|sku| super::products::name(lang, sku));
-            let names = names.collect::<Vec<_>>().join(", ");
-            Words {
-                heading: say!(lang, problem.out_of_stock.heading),
-                text: say!(lang, problem.out_of_stock.text, names = names),
-                todo: say!(lang, problem.out_of_stock.todo),
-                detail: None,
-            }
-        }
+        Problem::OutOfStock(skus) => Words {
+            heading: say!(lang, problem.out_of_stock.heading),
+            text: say!(lang, problem.out_of_stock.text, names = names(lang, skus)),
+            todo: say!(lang, problem.out_of_stock.todo),
+            detail: None,
+        },
+        Problem::OutOfStockForOrder(skus) => Words {
+            heading: say!(lang, problem.out_of_stock_for_order.heading),
+            text: say!(lang, problem.out_of_stock_for_order.text, names = names(lang, skus)),
+            todo: say!(lang, problem.out_of_stock_for_order.todo),
+            detail: None,
+        },
+        Problem::TooManyOfOne => Words {
+            heading: say!(lang, problem.too_many_of_one.heading),
+            text: say!(lang, problem.too_many_of_one.text, most = QUANTITY_MAX),
+            todo: say!(lang, problem.too_many_of_one.todo),
+            detail: None,
+        },
         Problem::Invalid(what) => {
             Words { detail: Some(format!("{}.", capital(what))), ..words!(lang, invalid) }
         }
@@ -112,6 +128,11 @@ pub fn words(lang: Lang, problem: &Problem) -> Words {
         Problem::Busy => words!(lang, busy),
         Problem::Internal => words!(lang, internal),
     }
+}
+
+fn names(lang: Lang, skus: &[String]) -> String {
+    let names = skus.iter().map(|sku| super::products::name(lang, sku));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 fn capital(text: &str) -> String {

@@ -428,6 +428,8 @@ pub fn mailed(lang: Lang, letter: &Letter) -> Words {
 pub enum Note {
     /// A second post for an order that is being paid named another card.
     OtherCard,
+    /// A post for another attempt came to an order that takes none.
+    NoPayment,
     /// A post with another id for a cart that is being paid.
     AlreadyPaying,
     /// A refund was asked for where none can be asked for any more.
@@ -439,6 +441,7 @@ impl Note {
     pub fn words(self, lang: Lang) -> &'static str {
         match self {
             Self::OtherCard => say!(lang, status.label.other_card),
+            Self::NoPayment => say!(lang, status.label.no_payment),
             Self::AlreadyPaying => say!(lang, status.label.already_paying),
             Self::NoRefund => say!(lang, status.asking.closed),
         }

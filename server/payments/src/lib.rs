@@ -117,6 +117,12 @@ pub enum Error {
     /// Somebody else took the last ones.
     #[error("not enough in stock")]
     OutOfStock(Vec<Sku>),
+    /// The same, for an order that exists: there is no cart to change.
+    #[error("not enough in stock for the next attempt")]
+    OutOfStockForOrder(Vec<Sku>),
+    /// More of one product than fit into a cart.
+    #[error("at most {} of one product fit into a cart", domain::catalogue::QUANTITY_MAX)]
+    TooManyOfOne,
     /// A value that cannot be.
     #[error("{0}")]
     Invalid(String),
@@ -208,6 +214,8 @@ pub enum PayOutcome {
     Stored,
     /// It was there already, and the card in this post was not used.
     OtherCardIgnored,
+    /// The order takes no payment any more, and none was begun.
+    NoMorePayments,
     /// The cart is being paid under this id.
     AlreadyPaying(CheckoutId),
     /// It belongs to another customer; nothing was written or compared.

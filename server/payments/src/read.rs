@@ -71,16 +71,18 @@ pub fn face(operation: &Operation, order: OrderState, canceling: bool) -> Face {
     }
 }
 
-/// The newest payment of an order; every order has one from its first moment.
-fn newest(operations: &[Operation]) -> Option<&Operation> {
-    operations.iter().filter(|it| it.kind == Kind::PAYMENT).max_by_key(|it| it.attempt)
+/// The newest payment among these; every order has one from its first moment.
+fn newest<'a>(operations: impl Iterator<Item = &'a Operation>) -> Option<&'a Operation> {
+    operations.filter(|it| it.kind == Kind::PAYMENT).max_by_key(|it| it.attempt)
 }
 
-/// The payment a page speaks of: one that took money before any that did not.
+/// The payment a page speaks of: one that took money, else the newest of those that still may,
+/// else the newest.
 pub fn shown(operations: &[Operation]) -> Option<&Operation> {
     let taken =
         operations.iter().find(|it| it.kind == Kind::PAYMENT && it.state == State::Succeeded);
-    taken.or_else(|| newest(operations))
+    let open = |it: &&Operation| !it.state.is_void() && it.state != State::Reversed;
+    taken.or_else(|| newest(operations.iter().filter(open))).or_else(|| newest(operations.iter()))
 }
 
 /// A checkout as its status page shows it.
@@ -107,7 +109,15 @@ pub async fn view(
     owner: bool,
 ) -> Result<CheckoutView, Error> {
     let canceling = work.steps(payment.id).await?.iter().any(|step| step.cancels);
-    let payment = payment_view(engine, payment, order, canceling)?;
+    let mut shown = payment_view(engine, payment, order, canceling)?;
+    // A cancel that is still owed puts the handing over off. Nobody hands over what a provider that
+    // was taken out holds.
+    if shown.face == Face::Checking
+        && let Ok(loaded) = engine.load(work, payment.id).await
+    {
+        shown.deadline_at = loaded.snapshot.gives_up_at();
+    }
+    let payment = shown;
     let owner =
         if owner { Some(owner_view(work, order, operations, &payment).await?) } else { None };
     let refund_due = order.state == OrderState::RefundDue;
@@ -136,8 +146,16 @@ fn payment_view(
     let promised = engine.capability(payment).is_ok_and(|it| it.decline_takes_no_money);
     let face = face(payment, order.state, canceling);
     let asks = unsettled(payment);
-    let unknown_since =
-        payment.unknown_since.or((face == Face::InReview).then_some(payment.entered_at));
+    let expired_at = payment
+        .action_expires_at
+        .map_or(payment.deadline_at, |at| at.min(payment.deadline_at))
+        .min(clock::now());
+    let unknown_since = payment.unknown_since.or(match (face, payment.state) {
+        (Face::InReview, _) => Some(payment.entered_at),
+        // What the shopper did until then may have been done in time.
+        (Face::Checking, State::RequiresAction) => Some(expired_at),
+        _ => None,
+    });
     Ok(PaymentView {
         attempt: payment.attempt,
         state: payment.state,
@@ -180,7 +198,7 @@ async fn owner_view(
     let may_pay = order.state == OrderState::AwaitingPayment
         && payments.all(|payment| payment.state.is_void())
         && goods_available(work, order).await?;
-    let last = newest(operations).map_or(0, |payment| payment.attempt);
+    let last = newest(operations.iter()).map_or(0, |payment| payment.attempt);
     let of = |kind: Kind| operations.iter().rfind(|it| it.kind == kind);
     let waits_for_news = matches!(payment.face, Face::Checking | Face::InReview);
     let asked = work.newest_ask(order.id).await?;

@@ -47,9 +47,7 @@ pub async fn set_line(
     let before = place.and_then(|place| cart.lines.get(place)).map_or(0, |(_, quantity)| *quantity);
     let wanted = if add { before.saturating_add(quantity) } else { quantity };
     if wanted > QUANTITY_MAX {
-        return Err(Error::Invalid(format!(
-            "at most {QUANTITY_MAX} of one product fit into a cart"
-        )));
+        return Err(Error::TooManyOfOne);
     }
     cart.currency = currency;
     cart.version += 1;
@@ -211,13 +209,16 @@ async fn pay_again(
         return Ok(if ignored { PayOutcome::OtherCardIgnored } else { PayOutcome::Stored });
     }
     let all_void = payments.iter().all(|payment| payment.state.is_void());
-    if request.attempt != last + 1 || !all_void || order.state != OrderState::AwaitingPayment {
+    if request.attempt != last + 1 || !all_void {
         return Ok(PayOutcome::OtherCardIgnored);
+    }
+    if order.state != OrderState::AwaitingPayment {
+        return Ok(PayOutcome::NoMorePayments);
     }
     if order.goods == Goods::Free {
         let missing = work.reserve(&order.lines).await?;
         if !missing.is_empty() {
-            return Err(Error::OutOfStock(missing));
+            return Err(Error::OutOfStockForOrder(missing));
         }
         order.goods = Goods::Reserved;
     }

@@ -105,6 +105,11 @@ pub fn of_error(error: &Error) -> (StatusCode, Problem) {
             let skus = skus.iter().map(ToString::to_string).collect();
             (StatusCode::CONFLICT, Problem::OutOfStock(skus))
         }
+        Error::OutOfStockForOrder(skus) => {
+            let skus = skus.iter().map(ToString::to_string).collect();
+            (StatusCode::CONFLICT, Problem::OutOfStockForOrder(skus))
+        }
+        Error::TooManyOfOne => (StatusCode::UNPROCESSABLE_ENTITY, Problem::TooManyOfOne),
         Error::Invalid(what) => (StatusCode::BAD_REQUEST, Problem::Invalid(what.clone())),
         Error::NotFound => (StatusCode::NOT_FOUND, Problem::NotFound),
         Error::Busy => (StatusCode::SERVICE_UNAVAILABLE, Problem::Busy),
@@ -152,7 +157,8 @@ fn code(problem: &Problem) -> &'static str {
         Problem::Conflict => "IDEMPOTENCY_CONFLICT",
         Problem::CartChanged => "CART_CHANGED",
         Problem::EmptyCart => "EMPTY_CART",
-        Problem::OutOfStock(_) => "OUT_OF_STOCK",
+        Problem::OutOfStock(_) | Problem::OutOfStockForOrder(_) => "OUT_OF_STOCK",
+        Problem::TooManyOfOne => "TOO_MANY_OF_ONE",
         Problem::Invalid(_) => "INVALID",
         Problem::Mail => "MAIL_ADDRESS",
         Problem::NotYours => "NOT_YOURS",

@@ -93,10 +93,16 @@ fn refused(reason: &Error) -> Response {
             "this refund_request_id was used for another refund; nothing was done",
         ),
         Error::Invalid(why) => problem(StatusCode::UNPROCESSABLE_ENTITY, "INVALID", why),
-        Error::Busy => problem(StatusCode::SERVICE_UNAVAILABLE, "BUSY", "the shop is stopping"),
+        Error::Busy => problem(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "BUSY",
+            "the shop is stopping, and whether this was taken is not known: the same request again is safe",
+        ),
         Error::CartChanged
         | Error::EmptyCart
         | Error::OutOfStock(_)
+        | Error::OutOfStockForOrder(_)
+        | Error::TooManyOfOne
         | Error::Stale
         | Error::Overflow
         | Error::Signature

@@ -1,11 +1,14 @@
 //! The cart's forms, and the price list.
 
-use app::{Visitor, text};
+use app::{
+    Visitor,
+    text::{self, problem::Problem},
+};
 use axum::{
     Extension, Json,
     body::Bytes,
     extract::State,
-    http::HeaderMap,
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
 use domain::{
@@ -41,9 +44,7 @@ pub async fn set_line(
             return Err(invalid("there is no such product"));
         }
         if quantity > QUANTITY_MAX {
-            return Err(invalid(format!(
-                "quantity must be a whole number from 0 to {QUANTITY_MAX}"
-            )));
+            return Err((StatusCode::UNPROCESSABLE_ENTITY, Problem::TooManyOfOne));
         }
         Ok((sku, quantity, add))
     };

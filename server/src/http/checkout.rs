@@ -137,9 +137,11 @@ pub async fn pay(
         Ok(PayOutcome::NotYours) => stranger(&shop, visitor, json, checkout_id).await,
         Ok(PayOutcome::Accepted | PayOutcome::Stored) => accepted(json, checkout_id, ""),
         Ok(PayOutcome::OtherCardIgnored) => accepted(json, checkout_id, "?note=other-card"),
+        Ok(PayOutcome::NoMorePayments) => accepted(json, checkout_id, "?note=no-payment"),
         Ok(PayOutcome::AlreadyPaying(first)) => accepted(json, first, "?note=already-paying"),
         Err(reason) => {
-            let order = matches!(reason, Error::Conflict).then(|| page_of(checkout_id));
+            let exists = matches!(reason, Error::Conflict | Error::OutOfStockForOrder(_));
+            let order = exists.then(|| page_of(checkout_id));
             answer::error(&shop, visitor, json, &reason, order).await
         }
     }
@@ -179,6 +181,7 @@ pub struct Notes {
 fn notice(lang: Lang, notes: &Notes) -> Option<&'static str> {
     match notes.note.as_deref() {
         Some("other-card") => Some(Note::OtherCard.words(lang)),
+        Some("no-payment") => Some(Note::NoPayment.words(lang)),
         Some("already-paying") => Some(Note::AlreadyPaying.words(lang)),
         Some("no-refund") => Some(Note::NoRefund.words(lang)),
         Some(_) | None => None,

@@ -96,7 +96,15 @@ async fn cart_and_currency_forms_are_read_strictly_too() {
     let shop = TestShop::start().await;
     let session = shop.session().await;
     let before = shop.rows().await;
-    for quantity in ["-1", "1.5", "1e3", "21", "9223372036854775808", "one", "", "0x1"] {
+    let many = [("sku", "cups"), ("quantity", "21")];
+    let many = shop.post("/cart/lines", Some(&session), &many).await;
+    assert_eq!(many.status, 422);
+    assert!(many.body.contains("At most 20 of one product fit into a cart"), "{}", many.body);
+    let more = [("sku", "cups"), ("quantity", "20"), ("add", "1")];
+    let more = shop.post("/cart/lines", Some(&session), &more).await;
+    assert_eq!(more.status, 422, "one is in the cart");
+    assert!(more.body.contains("Your cart is as it was"), "{}", more.body);
+    for quantity in ["-1", "1.5", "1e3", "9223372036854775808", "one", "", "0x1"] {
         let answer = shop
             .post("/cart/lines", Some(&session), &[("sku", "cups"), ("quantity", quantity)])
             .await;

@@ -257,6 +257,39 @@ async fn giving_up_a_paid_order_changes_nothing_and_a_declined_one_ends() {
 }
 
 #[tokio::test]
+async fn a_form_for_another_attempt_that_comes_after_the_order_was_given_up_is_not_called_paid() {
+    let world = World::start().await;
+    let checkout = world.buy("tok_declined").await;
+    world.until(&checkout, &["rejected"]).await;
+    let form = world.next_form(&checkout).await.expect("after a no there is another attempt");
+    give_up(&world, &checkout).await;
+    let (status, location, _) = world.post(&form, "tok_visa").await;
+    assert_eq!((status, location), (303, format!("/checkout/{checkout}?note=no-payment")));
+    let page = world.request(Method::GET, &format!("/checkout/{checkout}?note=no-payment"));
+    let (_, _, page) = world.send(page).await;
+    assert!(page.contains("This order takes no payment any more"), "{page}");
+    assert!(world.effects(&checkout).await.is_empty());
+    assert_eq!(world.number("select count(*) from operations").await, 1);
+}
+
+#[tokio::test]
+async fn a_payment_that_moves_again_is_shown_before_a_later_one_that_was_declined() {
+    let world = World::start().await;
+    let checkout = world.buy("tok_declined").await;
+    world.until(&checkout, &["rejected"]).await;
+    pay_again(&world, &checkout, "tok_declined").await;
+    world.until(&checkout, &["rejected"]).await;
+    let first = id_of(&world, &checkout, 1).await;
+    decides(&world, &first, "processing", false).await;
+    let shows = async |face: &str| world.status(&checkout).await["face"] == face;
+    world.until_that("the page checks", async || shows("checking").await).await;
+    assert!(world.next_form(&checkout).await.is_none(), "the first one may still be paid");
+    decides(&world, &first, "succeeded", false).await;
+    world.until_that("the page says paid", async || shows("paid").await).await;
+    assert_eq!(world.effects(&checkout).await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_cancel_whose_answer_is_lost_is_found_out_whether_it_happened_or_not() {
     for (executed, confirmed) in [(true, false), (false, false), (false, true)] {
         let world = World::start().await;

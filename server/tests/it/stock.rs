@@ -77,3 +77,28 @@ async fn twenty_buyers_at_once_never_oversell() {
     world.until_number("select sold from stock where sku = 'kettle'", 39).await;
     assert_eq!(world.number("select count(*) from stock where reserved + sold > on_hand").await, 0);
 }
+
+#[tokio::test]
+async fn another_attempt_for_goods_that_others_took_meanwhile_leaves_the_order_as_it_is() {
+    let world = World::start().await;
+    world.add("kettle", 12).await;
+    let form = world.form().await;
+    assert_eq!(world.post(&form, "tok_declined").await.0, 303);
+    world.until(&form.checkout, &["rejected"]).await;
+    let again = world.next_form(&form.checkout).await.expect("there is enough so far");
+    let session = world.forget_session();
+    for _ in 0..3 {
+        world.forget_session();
+        world.add("kettle", 12).await;
+        let others = world.form().await;
+        assert_eq!(world.post(&others, "tok_visa").await.0, 303);
+        world.until(&others.checkout, &["succeeded"]).await;
+    }
+    world.remember_session(session);
+    let (status, _, page) = world.post(&again, "tok_visa").await;
+    assert_eq!(status, 409);
+    assert!(page.contains("No new payment was begun"), "{page}");
+    assert!(page.contains(&format!("href=\"/checkout/{}\"", form.checkout)), "{page}");
+    assert_eq!(world.order_state(&form.checkout).await, "awaiting_payment");
+    assert!(world.effects(&form.checkout).await.is_empty());
+}
