@@ -302,7 +302,9 @@ fn receipt(lang: Lang, view: &CheckoutView, owner: &OwnerView) -> impl IntoView 
         .mail_to
         .clone()
         .map(|to| fact(say!(lang, status.label.mail_to), view! { <bdi>{to}</bdi> }.into_any()));
-    let hint = paid.then(|| {
+    // Money that has to go back is no purchase to keep a receipt of.
+    let kept = paid && view.order_state != OrderState::RefundDue;
+    let hint = kept.then(|| {
         view! { <p class="hint no-print">{say!(lang, status.label.print_hint)}</p> }
     });
     view! {

@@ -163,13 +163,20 @@ fn not_completed(lang: Lang, view: &CheckoutView) -> Words {
     }
 }
 
+/// Whether the provider is still asked although a person looks at it too: only where nothing but
+/// time has run out.
+fn is_asked_beside_a_person(view: &CheckoutView) -> bool {
+    let payment = &view.payment;
+    payment.face == Face::InReview && payment.review_reason == Some(ReviewReason::Deadline)
+}
+
 /// What the viewer can do. While an outcome is not known there is nothing to pay with.
 pub fn controls(view: &CheckoutView) -> Vec<Control> {
     let payment = &view.payment;
     let mut controls = Vec::new();
     if payment.action_url.is_some() {
         controls.push(Control::Confirm);
-    } else if matches!(payment.face, Face::Checking | Face::InReview) {
+    } else if payment.face == Face::Checking || is_asked_beside_a_person(view) {
         controls.push(Control::CheckAgain);
     }
     let Some(owner) = &view.owner else { return controls };
@@ -200,7 +207,7 @@ pub fn doing(lang: Lang, view: &CheckoutView) -> &'static str {
         (Face::Sending, _) => say!(lang, status.doing.sending),
         (Face::Checking, State::Requested) => say!(lang, status.doing.waiting),
         (Face::Checking, _) => say!(lang, status.doing.asking),
-        (Face::InReview, _) if view.payment.review_reason == Some(ReviewReason::Deadline) => {
+        (Face::InReview, _) if is_asked_beside_a_person(view) => {
             say!(lang, status.doing.person_and_checks)
         }
         (Face::InReview, _) => say!(lang, status.doing.person),
