@@ -87,3 +87,6 @@ pub fn unknown_words(lang: Lang) -> UnknownWords {
         offline: say!(lang, checkout.unknown.offline).to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,6 +96,120 @@ test.describe("while the provider takes its time", () => {
   });
 });
 
+/** What has the focus: never nothing. */
+const focused = (page: Page) => page.evaluate(() => {
+  const it = document.activeElement;
+  return !it || it === document.body || it === document.documentElement ? "nothing" : it.id || it.closest("[id], [data-pay-unknown]")?.id || "the browser's own news";
+});
+
+test("what a page has to say while it lives is said politely, whole, and from a place that was silent before", async ({ page, world }) => {
+  const shop = new Shop(page);
+  const silent = (regions: string) =>
+    page.locator(regions).evaluateAll((all: HTMLElement[]) => all.map((it) => ({ live: it.getAttribute("aria-live"), whole: it.getAttribute("aria-atomic"), said: it.innerText.trim() })));
+  await shop.fill();
+  await shop.awake();
+  const told = { live: "polite", whole: "true", said: "" };
+  expect(await silent("main [role=status]")).toEqual([told]);
+  await shop.payButton.click();
+  const checkout = await shop.arrived();
+  await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
+  await page.goto(`/checkout/${checkout}`);
+  // The state, the network, and what the browser does not know.
+  expect(await silent("main [role=status]")).toEqual([told, told, told]);
+});
+
+for (const by of ["keyboard", "pointer"] as const) {
+  test(`when the answer to Pay is lost the focus goes on to what is told in the form's place: by ${by}`, async ({ page, world }) => {
+    const shop = new Shop(page);
+    await shop.fill();
+    await shop.awake();
+    for (const path of ["**/pay", "**/status"]) await page.route(path, (route) => route.abort("connectionreset"));
+    if (by === "pointer") await shop.payButton.click();
+    else {
+      await tabTo(page, "[data-pay-control]");
+      await page.keyboard.press("Enter");
+    }
+    const region = page.locator("[role=status]", { has: page.locator("[data-pay-unknown]") });
+    await expect(region).toBeVisible();
+    await expect(region).toContainText("Do not pay again");
+    await expect(region).toHaveAttribute("aria-live", "polite");
+    await expect(region).toHaveAttribute("aria-atomic", "true");
+    await expect(region.getByRole("heading")).toBeFocused();
+    if (by === "keyboard") await focusIsSeen(page);
+    // The way goes on from there.
+    await page.keyboard.press("Tab");
+    expect(await focused(page)).not.toBe("nothing");
+    await page.unrouteAll();
+    await expectAgreement(world, page, await shop.arrived(), { state: "succeeded", charges: 1 });
+  });
+}
+
+test.describe("on the page of a declined order", () => {
+  const declined = async (page: Page) => {
+    const shop = new Shop(page);
+    const checkout = await shop.buy("tok_declined");
+    await expect(shop.panel).toHaveAttribute("data-state", "rejected");
+    await shop.live();
+    await shop.choose("tok_visa");
+    return { shop, checkout };
+  };
+
+  test("the stream tells that the payment arrived before its answer does: the focus goes to the new heading", async ({ page, world }) => {
+    const { shop, checkout } = await declined(page);
+    let answer = () => {};
+    const held = new Promise<void>((done) => (answer = done));
+    await page.route("**/pay", async (route) => {
+      await route.fetch({ maxRedirects: 0 });
+      await held;
+      await route.abort("connectionreset");
+    });
+    await shop.payButton.focus();
+    await page.keyboard.press("Enter");
+    await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
+    await expect(page.locator("#status-heading")).toBeFocused();
+    answer();
+    await expect(page.locator("[data-pay-unknown]")).toBeHidden();
+    await expect(page.locator("#status-heading")).toBeFocused();
+  });
+
+  test("the browser does not know, and another tab pays: the focus goes on from its news to the new heading", async ({ page, context, world }) => {
+    const { shop, checkout } = await declined(page);
+    for (const path of ["**/pay", "**/status"]) await page.route(path, (route) => route.abort("connectionreset"));
+    await shop.payButton.focus();
+    await page.keyboard.press("Enter");
+    await expect(page.locator("[data-pay-unknown]").getByRole("heading")).toBeFocused();
+    const other = new Shop(await context.newPage());
+    await other.page.goto(`/checkout/${checkout}`);
+    await other.live();
+    await other.choose("tok_visa");
+    await other.payButton.click();
+    await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
+    await expect(page.locator("[data-pay-unknown]")).toBeHidden();
+    await expect(page.locator("#status-heading")).toBeFocused();
+  });
+});
+
+test.describe("while the provider takes its time, somebody stands on Check again", () => {
+  test.use({ options: { scale: "0.2", provider: { EXAMPLEPAY_PROCESSING_MS: "600000" } } });
+
+  test("the focus stays there over checks, and goes to the heading with the outcome", async ({ page, world }) => {
+    await world.tell("webhooks/mode", { mode: "off" });
+    const shop = new Shop(page);
+    const checkout = await shop.buy("tok_processing");
+    await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
+    await shop.live();
+    await tabTo(page, "#check-again");
+    const asked = () => world.rows("select count(*) as n from attempts where step is null")[0].n as number;
+    const before = asked();
+    await until("another question", () => asked() > before);
+    expect(await focused(page)).toBe("check-again");
+    const [held] = world.rows("select provider_operation_id as id from operations where kind = 'payment'");
+    await world.tell(`payments/${held.id}`, { status: "succeeded" });
+    await expectAgreement(world, page, checkout, { state: "succeeded", charges: 1 });
+    await expect(page.locator("#status-heading")).toBeFocused();
+  });
+});
+
 test("a decline is an alert", async ({ page, world }) => {
   const shop = new Shop(page);
   // Declined while the page is watched.

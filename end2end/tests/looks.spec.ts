@@ -1,6 +1,9 @@
 // Every page and every state, at three widths, in both themes: nothing overflows, nothing is
 // clipped, and axe finds nothing serious, contrast included.
 
+import { join } from "node:path";
+import type { Page } from "@playwright/test";
+import Database from "better-sqlite3";
 import { expect, test, until, type World } from "./harness.js";
 import { inspect } from "./inspect.js";
 import { Shop } from "./pages/shop.js";
@@ -8,6 +11,41 @@ import { Shop } from "./pages/shop.js";
 // axe is put into the page by hand, which the shop's policy rightly forbids to anybody else.
 test.use({ bypassCSP: true, options: { scale: "0.2", provider: { EXAMPLEPAY_PROCESSING_MS: "600000" } } });
 test.setTimeout(120_000);
+
+/** The narrowest and the widest: what is between them was looked at on the pages these share. */
+const ENDS = [320, 1280];
+
+/** Posts a form as a browser does, with these fields and no others. */
+async function post(page: Page, path: string, fields: Record<string, string>, kind = "application/x-www-form-urlencoded") {
+  const arrived = page.waitForResponse((it) => it.request().method() === "POST" && it.url().endsWith(path));
+  await page.evaluate(
+    ([path, fields, kind]) => {
+      const form = document.createElement("form");
+      Object.assign(form, { method: "post", action: path, enctype: kind });
+      for (const [name, value] of Object.entries(fields)) {
+        const field = document.createElement("input");
+        Object.assign(field, { type: "hidden", name, value });
+        form.append(field);
+      }
+      document.body.append(form);
+      form.submit();
+    },
+    [path, fields, kind] as const,
+  );
+  return (await arrived).status();
+}
+
+/** What the payment form on a page says. */
+const fieldsOf = (page: Page): Promise<Record<string, string>> =>
+  page.evaluate(() => Object.fromEntries(new FormData(document.querySelector<HTMLFormElement>("form[data-pay-form]")!)) as Record<string, string>);
+
+/** An act of the shop's people. */
+async function act(world: World, path: string, body: unknown) {
+  const headers = { Authorization: `Bearer ${OPERATOR}`, "Content-Type": "application/json" };
+  const answer = await fetch(`${world.url}/api/orders/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  expect(answer.ok, await answer.clone().text()).toBe(true);
+}
+const OPERATOR = "an-operators-token-of-these-tests";
 
 // Russian words are longer; colours are the same.
 test.describe("in Russian", () => {
@@ -32,6 +70,32 @@ test.describe("in Russian", () => {
     await inspect(page, "ru-checkout", [320, 1280]);
     await page.goto("/cart");
     await inspect(page, "ru-cart", [320, 1280]);
+  });
+
+  test("a refund that is asked for, and what the browser and the shop say of posts without an answer", async ({ page, context, world }) => {
+    const shop = new Shop(page);
+    const checkout = await shop.buy("tok_visa");
+    await until("the payment", () => world.payments(checkout)[0].state === "succeeded");
+    await page.goto(`/checkout/${checkout}`);
+    await page.locator("#ask-refund summary").click();
+    await inspect(page, "ru-refund-form", ENDS);
+    await page.locator("[data-ask-refund] button").click();
+    await expect(page.locator("[data-refund-request=open]")).toBeVisible();
+    await inspect(page, "ru-refund-asked", ENDS);
+    await shop.fill();
+    await shop.awake();
+    await losesEveryAnswer(page);
+    await shop.payButton.click();
+    await expect(page.locator("[data-pay-unknown]")).toBeVisible();
+    await inspect(page, "ru-checking-in-the-browser", ENDS);
+    await page.unrouteAll();
+    await shop.arrived();
+    await shop.fill();
+    await shop.awake();
+    await context.clearCookies();
+    await shop.payButton.click();
+    await expect(page.locator("[data-problem]")).toBeVisible();
+    await inspect(page, "ru-not-yours", ENDS);
   });
 });
 
@@ -195,6 +259,182 @@ test("the status page: given up, being given up, refunded", async ({ page, world
   await world.tell("lookups", {});
   await expect(shop.panel).toHaveAttribute("data-order-state", "refunded", { timeout: 30_000 });
   await inspect(page, "refunded");
+});
+
+test("posts that meet another order, are too large, are no forms, or come from somebody unknown", async ({ page, context, world }) => {
+  const shop = new Shop(page);
+  await shop.fill();
+  await shop.awake();
+  const fields = await fieldsOf(page);
+  await shop.payButton.click();
+  const checkout = await shop.arrived();
+  await until("the payment", () => world.payments(checkout)[0].state === "succeeded");
+  const other = { ...fields, amount_minor: String(Number(fields.amount_minor) + 1) };
+  expect(await post(page, `/checkout/${checkout}/pay`, other)).toBe(422);
+  await expect(page.getByRole("heading", { name: "This checkout belongs to another order" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "To the order" })).toHaveAttribute("href", `/checkout/${checkout}`);
+  await inspect(page, "conflict", ENDS);
+  // The cart of that order is empty now.
+  expect(await post(page, "/cart/lines", { sku: "a".repeat(70_000), quantity: "1" })).toBe(413);
+  await expect(page.getByRole("heading", { name: "That was too much at once" })).toBeVisible();
+  await inspect(page, "too-large", ENDS);
+  expect(await post(page, "/cart/lines", { sku: "cups", quantity: "1" }, "text/plain")).toBe(415);
+  await expect(page.getByRole("heading", { name: "We could not read that" })).toBeVisible();
+  await inspect(page, "not-a-form", ENDS);
+  await shop.fill();
+  await shop.awake();
+  await context.clearCookies();
+  await shop.payButton.click();
+  await expect(page.getByRole("heading", { name: "This cart is not yours here" })).toBeVisible();
+  await inspect(page, "not-yours", ENDS);
+});
+
+test("a page that the shop cannot draw, because its own records are away", async ({ page, world }) => {
+  const shop = new Shop(page);
+  await shop.fill();
+  const database = new Database(join(world["folder"], "shop.db"));
+  database.exec("alter table stock rename to stock_away");
+  database.close();
+  expect((await page.goto("/"))?.status()).toBe(500);
+  await expect(page.getByRole("heading", { name: "Something broke on our side" })).toBeVisible();
+  await inspect(page, "broken", ENDS);
+});
+
+test.describe("when a session may post one payment", () => {
+  test.use({ options: { scale: "0.2", provider: {}, shop: { PAYONCE_PAY_RATE_PER_MINUTE: "1" } } });
+
+  test("the second one is asked to wait", async ({ page }) => {
+    const shop = new Shop(page);
+    await shop.buy("tok_visa");
+    await shop.fill();
+    await shop.awake();
+    await shop.payButton.click();
+    await expect(page.getByRole("heading", { name: "A little slower, please" })).toBeVisible();
+    await inspect(page, "too-many", ENDS);
+  });
+});
+
+/** No answer of the shop reaches the scripts of a page any more. */
+async function losesEveryAnswer(page: Page) {
+  for (const path of ["**/pay", "**/status", "**/events"]) await page.route(path, (route) => route.abort("connectionreset"));
+}
+
+test("the browser's own not knowing: on the checkout, offline there, and on the page of a declined order", async ({ page, context, world }) => {
+  const shop = new Shop(page);
+  await shop.fill();
+  await shop.awake();
+  await losesEveryAnswer(page);
+  await shop.payButton.click();
+  await expect(page.locator("[data-pay-unknown]")).toBeVisible();
+  await expect(page.locator("[data-pay-control]")).toHaveCount(0);
+  await inspect(page, "checking-in-the-browser", ENDS);
+  await context.setOffline(true);
+  await expect(page.locator("[data-pay-offline]")).toBeVisible({ timeout: 20_000 });
+  await inspect(page, "checking-in-the-browser-offline", ENDS);
+  await context.setOffline(false);
+  await page.unrouteAll();
+  const paid = await shop.arrived();
+  await until("the payment", () => world.payments(paid)[0].state === "succeeded");
+  const checkout = await shop.buy("tok_declined");
+  await expect(shop.panel).toHaveAttribute("data-state", "rejected");
+  await losesEveryAnswer(page);
+  await page.goto(`/checkout/${checkout}`);
+  await shop.live();
+  await shop.payButton.click();
+  await expect(page.locator("[data-pay-unknown]")).toBeVisible();
+  await inspect(page, "checking-in-the-browser-again", ENDS);
+});
+
+test("the status page: offline", async ({ page, context, world }) => {
+  const shop = new Shop(page);
+  const checkout = await shop.buy("tok_processing");
+  await until("not knowing", () => world.payments(checkout)[0].state === "pending_confirmation");
+  await expect(shop.panel).toHaveAttribute("data-state", "pending_confirmation");
+  await shop.live();
+  await context.setOffline(true);
+  await expect(page.locator("[data-offline]")).toBeVisible();
+  await inspect(page, "offline", ENDS);
+  await context.setOffline(false);
+});
+
+test.describe("when it is not known for longer than somebody waits", () => {
+  // Two minutes are 2.4 seconds here.
+  test.use({ options: { scale: "0.02", provider: { EXAMPLEPAY_PROCESSING_MS: "600000" } } });
+
+  test("the status page: unknown for long, as its owner and as a stranger see it", async ({ page, browser, world }) => {
+    const shop = new Shop(page);
+    const checkout = await shop.buy("tok_processing");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Order received, payment not confirmed yet", { timeout: 20_000 });
+    // The state is kept still while it is looked at from all sides.
+    await page.route("**/events", (route) => route.abort());
+    await page.route("**/status", (route) => route.abort());
+    await page.goto(`/checkout/${checkout}`);
+    await expect(shop.panel).toContainText("Do not pay again");
+    await inspect(page, "checking-long", ENDS);
+    const elsewhere = await (await browser.newContext({ baseURL: world.url, bypassCSP: true })).newPage();
+    await elsewhere.goto(`/checkout/${checkout}`);
+    await expect(elsewhere.locator("[data-panel]")).toContainText("shown only in the browser that ordered it");
+    await inspect(elsewhere, "stranger-checking", ENDS);
+    await elsewhere.context().close();
+  });
+});
+
+test.describe("money that goes back", () => {
+  test.use({ options: { scale: "0.2", provider: {}, shop: { PAYONCE_OPERATOR_TOKEN: OPERATOR } } });
+
+  test("the status page: a refund that is owed and not confirmed", async ({ page, world }) => {
+    const shop = new Shop(page);
+    const checkout = await shop.buy("tok_3ds");
+    await expect(shop.panel).toHaveAttribute("data-state", "requires_action");
+    // Nothing that is asked or sent is answered any more; only news come.
+    await world.tell("lookups", { status: 503, for_ms: 60_000 });
+    for (const operation of ["cancel_payment", "create_refund"]) {
+      await world.tell("faults", { match: { operation }, steps: [{ execute: false, answer: { kind: "status", status: 503 } }], after_steps: "repeat_last" });
+    }
+    await page.getByRole("button", { name: "Cancel this order" }).click();
+    await until("the wish to be recorded", () => world.rows("select 1 from orders where checkout_id = ? and state = 'cancel_requested'", checkout)[0]);
+    await world.tell(`payments/${world.payments(checkout)[0].provider_operation_id}`, { status: "succeeded" });
+    await expect(shop.panel).toHaveAttribute("data-order-state", "refund_due", { timeout: 30_000 });
+    await expect(shop.panel.locator(".refunds li")).toHaveAttribute("data-state", "pending_confirmation", { timeout: 30_000 });
+    await expect(page.locator("[data-pay-control]")).toHaveCount(0);
+    await inspect(page, "refund-due", ENDS);
+    await page.goto("/orders");
+    await expect(page.locator(".order-row")).toHaveAttribute("data-order-state", "refund_due");
+    await inspect(page, "orders-refund-due", ENDS);
+  });
+
+  test("the status page: a refund is asked for, part of the money went back, a person says no; and what a stranger sees", async ({ page, browser, world }) => {
+    const shop = new Shop(page);
+    const checkout = await shop.buy("tok_visa");
+    await expect(shop.panel).toHaveAttribute("data-state", "succeeded");
+    const [{ reference }] = world.rows("select reference from orders where checkout_id = ?", checkout);
+    await page.goto(`/checkout/${checkout}`);
+    await page.locator("#ask-refund summary").click();
+    await inspect(page, "refund-form", ENDS);
+    await page.getByRole("button", { name: "Ask for a refund" }).click();
+    await expect(page.locator("[data-refund-request=open]")).toBeVisible();
+    await inspect(page, "refund-asked", ENDS);
+    await act(world, `${reference}/refunds`, { refund_request_id: crypto.randomUUID(), amount_minor: 1000, currency: "EUR", reason: "asked for" });
+    await until("part of it to be back", () => world.rows("select 1 from orders where checkout_id = ? and state = 'partially_refunded'", checkout)[0]);
+    await page.goto(`/checkout/${checkout}`);
+    await expect(shop.panel).toHaveAttribute("data-order-state", "partially_refunded");
+    await inspect(page, "partly-refunded", ENDS);
+    await page.locator("#ask-refund summary").click();
+    await page.getByRole("button", { name: "Ask for a refund" }).click();
+    await expect(page.locator("[data-refund-request=open]")).toBeVisible();
+    await act(world, `${reference}/refund-request/decline`, { reason: "not_as_it_was" });
+    await page.goto(`/checkout/${checkout}`);
+    await expect(page.locator("[data-refund-request=declined]")).toBeVisible();
+    await inspect(page, "refund-declined", ENDS);
+    await page.goto(`/checkout/${checkout}?note=no-refund`);
+    await expect(page.locator("[data-notice]")).toBeVisible();
+    await inspect(page, "notice", ENDS);
+    const elsewhere = await (await browser.newContext({ baseURL: world.url, bypassCSP: true })).newPage();
+    await elsewhere.goto(`/checkout/${checkout}`);
+    await expect(elsewhere.locator("[data-panel]")).toContainText("shown only in the browser that ordered it");
+    await inspect(elsewhere, "stranger-paid", ENDS);
+    await elsewhere.context().close();
+  });
 });
 
 test("no page breaks its own content policy, and its nonce is fresh", async ({ browser, world }) => {

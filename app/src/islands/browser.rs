@@ -58,6 +58,12 @@ pub fn show(root: &Element, what: &str, shown: bool) {
     }
 }
 
+/// Whether the focus is on an element or below it.
+pub fn has_focus(element: &Element) -> bool {
+    let active = document().and_then(|it| it.active_element());
+    active.is_some_and(|it| element.contains(Some(&it)))
+}
+
 /// Waits.
 pub async fn sleep(time: Duration) {
     let ms = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);

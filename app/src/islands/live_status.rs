@@ -39,7 +39,7 @@ pub fn LiveStatus(
                 data-spoken
             ></p>
             <p class="visually-hidden" role="alert" data-alert></p>
-            <div class="offline-slot" role="status" aria-live="polite">
+            <div class="offline-slot" role="status" aria-live="polite" aria-atomic="true">
                 <p class="notice" data-offline hidden>
                     {offline}
                 </p>

@@ -26,9 +26,9 @@ pub fn PayUnknown(
     words: UnknownWords,
 ) -> impl IntoView {
     view! {
-        <div class="pay-unknown-slot" role="status" aria-live="polite">
+        <div class="pay-unknown-slot" role="status" aria-live="polite" aria-atomic="true">
             <div class="pay-unknown" data-pay-unknown hidden>
-                <h3>
+                <h3 tabindex="-1">
                     <span class="status-mark" aria-hidden="true"></span>
                     {words.title}
                 </h3>

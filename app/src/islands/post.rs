@@ -95,11 +95,16 @@ impl Poster {
 
     /// Asks until the shop tells; sends the same form again only where it has never arrived.
     async fn find_out(&self, form: &HtmlFormElement, body: &str) {
+        let focused = browser::has_focus(form);
         if let Some(button) = browser::find(form, "[data-pay-control]") {
             button.remove();
         }
         form.set_hidden(true);
         browser::show(&self.root, "[data-pay-unknown]", true);
+        // The focus goes on to what stands in the form's place.
+        if focused && let Some(told) = browser::find(&self.root, "[data-pay-unknown] h3") {
+            let _refused = told.focus();
+        }
         let offered = form.get_attribute("data-pay-attempt").unwrap_or_default();
         let offered = format!("data-pay-attempt=\"{offered}\"");
         let mut wait = Duration::from_millis(500);
@@ -141,7 +146,12 @@ impl Poster {
 
     /// Nothing is on its way any more.
     pub fn rest(&self) {
+        let told = browser::find(&self.root, "[data-pay-unknown]");
+        let focused = told.is_some_and(|told| browser::has_focus(&told));
         browser::show(&self.root, "[data-pay-unknown]", false);
+        if focused && let Some(heading) = browser::on_page("#status-heading") {
+            let _refused = heading.focus();
+        }
         self.busy.set(false);
     }
 

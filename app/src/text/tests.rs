@@ -1,0 +1,4 @@
+//! What people read, searched as a whole.
+
+mod problems;
+mod search;
