@@ -10,8 +10,20 @@ test.setTimeout(90_000);
 
 const SCENARIOS = [
   "never_arrived", "lost_response", "processing", "webhook_first", "same_moment", "other_payload", "worker_dies", "hour_of_timeouts",
+  "payment_story", "news_after_loss", "too_slow", "overtaken", "two_orders", "refund_twice", "refund_behind_500",
   "behind_500", "cut_body", "busy", "copies", "webhook_never", "webhook_decides", "forged", "wrong_amount", "not_found_yet", "outage", "done_late",
+  "refused", "processing_declined", "news_reversed", "foreign_news", "refund_pending", "refund_refused", "refund_refused_later", "refund_comes_back",
 ];
+
+/** How refunds end, where a scenario has any. */
+const REFUNDS: Record<string, string[]> = {
+  refund_twice: ["succeeded", "succeeded"],
+  refund_behind_500: ["succeeded"],
+  refund_pending: ["succeeded"],
+  refund_refused: ["rejected"],
+  refund_refused_later: ["rejected"],
+  refund_comes_back: ["reversed"],
+};
 
 class Lab {
   constructor(readonly page: Page) {}
@@ -51,6 +63,17 @@ class Lab {
     return this.page.locator(`.lab-lines > li[data-what=${what}]`);
   }
 
+  /** The states of what goes back, as the shop's side shows them. */
+  refunds() {
+    return this.side("shop").locator("[data-refund]").evaluateAll((all) => all.map((it) => (it as HTMLElement).dataset.refund));
+  }
+
+  /** Gives money back for the nth time. */
+  async giveBack(number: number) {
+    await this.page.locator(`[data-lab-refund="${number}"] button`).click();
+    await expect(this.side("shop").locator("[data-refund]")).toHaveCount(number);
+  }
+
   /** Nothing moves by itself any more. */
   async over() {
     // Beside a person's review questions go on, without an end.
@@ -68,16 +91,19 @@ async function expectColumns(world: World, lab: Lab, checkout: string) {
   await expect(lab.facts("provider")).toHaveAttribute("data-sum", String(sum));
   await expect(lab.facts("shop")).toHaveAttribute("data-state", world.payments(checkout).at(-1).state);
   await expect(lab.side("shop")).toContainText(reference);
+  const refunds = world.rows(
+    "select operations.state from operations join orders on orders.id = order_id where checkout_id = ? and kind = 'refund' order by attempt", checkout).map((it) => it.state);
+  await expect(async () => expect(await lab.refunds()).toEqual(refunds)).toPass({ timeout: 10_000 });
   const history = world.rows(
     `select to_state from transitions join operations on operations.id = operation_id join orders on orders.id = transitions.order_id
-     where checkout_id = ? and kind = 'payment' order by order_sequence`, checkout).map((it) => it.to_state);
+     where checkout_id = ? and kind in ('payment', 'refund') order by order_sequence`, checkout).map((it) => it.to_state);
   const shown = await lab.lines("moved").evaluateAll((all) => all.map((it) => (it as HTMLElement).dataset.to));
   expect(shown).toEqual(history);
   await expect(async () => {
     const { requests } = await world.ask(`requests?reference_prefix=${reference}-`);
     await expect(lab.lines("request")).toHaveCount(requests.length, { timeout: 500 });
   }).toPass({ timeout: 20_000 });
-  return { charges, history };
+  return { charges, history, refunds };
 }
 
 for (const scenario of SCENARIOS) {
@@ -96,9 +122,18 @@ for (const scenario of SCENARIOS) {
       await page.locator("[data-lab-calm] button").click();
     }
     await lab.over();
-    const { charges, history } = await expectColumns(world, lab, checkout);
-    expect(charges).toHaveLength(1);
-    expect(history).not.toContain("rejected");
+    const refunds = REFUNDS[scenario] ?? [];
+    for (const place of refunds.keys()) {
+      await lab.giveBack(place + 1);
+      await lab.over();
+    }
+    await expect(page.locator("[data-lab-refund]")).toHaveCount(0);
+    const seen = await expectColumns(world, lab, checkout);
+    const declined = scenario === "processing_declined";
+    expect(seen.charges).toHaveLength(declined ? 0 : 1);
+    expect(seen.refunds).toEqual(refunds);
+    const no = declined || refunds.includes("rejected");
+    expect(seen.history.includes("rejected")).toBe(no);
     await expect(page.locator(".lab-parts")).toHaveAttribute("data-agreement", scenario === "wrong_amount" ? "review" : "agree");
     expect(world.rows("select 1 from orders")).toHaveLength(1);
     expect(broken).toEqual([]);
@@ -120,6 +155,36 @@ test("the same id with another amount is refused on the shop's own page", async 
   await page.getByRole("link", { name: "Fault lab" }).click();
   await page.locator("[data-lab-running] a").click();
   await expectColumns(world, lab, checkout);
+});
+
+test("the same cart under another id leads to the first order", async ({ page, world }) => {
+  const lab = new Lab(page);
+  const checkout = await lab.start("two_orders");
+  await lab.pay();
+  await lab.over();
+  await page.locator("[data-lab-conflict] button").click();
+  await page.waitForURL(new RegExp(`/checkout/${checkout}\\?`));
+  expect(world.rows("select 1 from orders")).toHaveLength(1);
+});
+
+test("a refund that is answered 500 goes back once here and twice in the naive shop", async ({ page, world }) => {
+  const lab = new Lab(page);
+  const checkout = await lab.start("refund_behind_500");
+  await lab.pay();
+  await lab.over();
+  await lab.giveBack(1);
+  await lab.over();
+  expect((await expectColumns(world, lab, checkout)).refunds).toEqual(["succeeded"]);
+  await page.getByRole("button", { name: "Let the naive shop try the same" }).click();
+  await expect(page.locator("[data-naive-charges]")).toHaveAttribute("data-naive-refunds", "2", { timeout: 20_000 });
+});
+
+test("what is not played here is listed with the test that plays it", async ({ page, request, world }) => {
+  await page.goto("/lab");
+  const links = page.locator("[data-told] a");
+  const paths = await links.evaluateAll((all) => all.map((it) => new URL((it as HTMLAnchorElement).href).pathname));
+  expect(paths).toHaveLength(14);
+  for (const path of paths) expect((await request.get(world.url + path)).status(), path).toBe(200);
 });
 
 test("the naive shop charges twice where this one charges once, and then calls an hour of silence failed", async ({ page, world }) => {
@@ -219,7 +284,7 @@ test.describe("looks", () => {
 
   for (const lang of ["en", "ru"]) {
     test(`the lab and a watched page, ${lang}`, async ({ page, context, world }) => {
-      test.setTimeout(180_000);
+      test.setTimeout(300_000);
       await context.addCookies([{ name: "language", value: lang, url: world.url }]);
       const lab = new Lab(page);
       await page.goto("/lab");
@@ -237,8 +302,19 @@ test.describe("looks", () => {
       await expect(lab.lines("heard").nth(2)).toBeVisible({ timeout: 30_000 });
       await page.route("**/watch", (route) => route.abort());
       await inspect(page, `lab-open-${lang}`);
-      await lab.start("wrong_amount");
       await page.unroute("**/watch");
+      await lab.start("refund_twice");
+      await lab.pay();
+      await lab.over();
+      await inspect(page, `lab-gives-back-${lang}`);
+      await lab.giveBack(1);
+      await lab.over();
+      await lab.giveBack(2);
+      await lab.over();
+      await page.locator("[data-lab-naive] button").click();
+      await expect(page.locator("[data-naive-charges]")).toBeVisible({ timeout: 20_000 });
+      await inspect(page, `lab-given-back-${lang}`);
+      await lab.start("wrong_amount");
       await lab.pay();
       await lab.over();
       await inspect(page, `lab-review-${lang}`);

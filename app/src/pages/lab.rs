@@ -12,7 +12,7 @@ use domain::id::CheckoutId;
 use leptos::{nonce::use_nonce, prelude::*};
 
 use self::{
-    scenario::{ARTICLE, Proof, Scenario},
+    scenario::{Proof, STORIES, Scenario, Second, TESTS, Told},
     watch::{Watched, Watching},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 const SCRIPT: &str = include_str!("../shell/lab.js");
 
 /// The fields of a fault that a visitor puts together.
-pub const FIELDS: [&str; 6] = ["execute", "answer", "webhook", "lookup", "card", "times"];
+pub const FIELDS: [&str; 7] = ["execute", "answer", "webhook", "lookup", "card", "refund", "times"];
 
 /// Every scenario, each a button.
 #[component]
@@ -64,11 +64,16 @@ pub fn LabPage(
         <p class="hint">{say!(lang, lab.cart_hint)}</p>
         <section class="lab-list" aria-labelledby="lab-article">
             <h2 id="lab-article">{say!(lang, lab.article)}</h2>
-            {list(Scenario::listed().take(ARTICLE).collect(), 1)}
+            {list(Scenario::listed().take(TESTS).collect(), 1)}
         </section>
+        <section class="lab-list" aria-labelledby="lab-stories">
+            <h2 id="lab-stories">{say!(lang, lab.stories)}</h2>
+            {list(Scenario::listed().skip(TESTS).take(STORIES).collect(), TESTS + 1)}
+        </section>
+        <Elsewhere />
         <section class="lab-list" aria-labelledby="lab-more">
             <h2 id="lab-more">{say!(lang, lab.more)}</h2>
-            {list(Scenario::listed().skip(ARTICLE).collect(), ARTICLE + 1)}
+            {list(Scenario::listed().skip(TESTS + STORIES).collect(), TESTS + STORIES + 1)}
         </section>
         <section class="lab-list" aria-labelledby="lab-own">
             <h2 id="lab-own">{say!(lang, lab.own)}</h2>
@@ -105,6 +110,30 @@ fn ScenarioRow(scenario: Scenario) -> impl IntoView {
                     }
                 })}
         </li>
+    }
+    .into_any()
+}
+
+/// What one checkout cannot play, and the tests that do.
+#[component]
+fn Elsewhere() -> impl IntoView {
+    let lang = text::lang();
+    let rows = Told::ALL.iter().map(|it| {
+        let words = lab::told(lang, *it);
+        view! {
+            <li data-told=it.as_str()>
+                <h3>{words.title}</h3>
+                <p>{words.story}</p>
+                {proof(it.proof())}
+            </li>
+        }
+    });
+    view! {
+        <section class="lab-list" aria-labelledby="lab-elsewhere">
+            <h2 id="lab-elsewhere">{say!(lang, lab.elsewhere)}</h2>
+            <p>{say!(lang, lab.elsewhere_lead)}</p>
+            <ul class="lab-scenarios">{rows.collect_view()}</ul>
+        </section>
     }
     .into_any()
 }
@@ -168,6 +197,7 @@ fn Choice(field: &'static str) -> impl IntoView {
         "webhook" => say!(lang, lab.form.webhook),
         "lookup" => say!(lang, lab.form.lookup),
         "card" => say!(lang, lab.form.card),
+        "refund" => say!(lang, lab.form.refund),
         _ => say!(lang, lab.form.times),
     };
     let options = lab::choices(lang, field)
@@ -190,7 +220,7 @@ pub enum Shown {
     /// The shop's own payment form.
     ToPay(Box<Paying>),
     /// What became of it; with the form of the second post where the scenario has one.
-    Watched(Box<Watched>, Option<Box<Paying>>),
+    Watched(Box<Watched>, Option<(Second, Box<Paying>)>),
     /// Neither an order nor anything to order.
     Gone,
 }
@@ -217,9 +247,9 @@ pub fn RunPage(
     let paying = matches!(shown, Shown::ToPay(_));
     let content = match shown {
         Shown::ToPay(paying) => view! { <ToPay paying=*paying /> }.into_any(),
-        Shown::Watched(watched, conflict) => view! {
+        Shown::Watched(watched, second) => view! {
             <Watching checkout_id=checkout_id watched=*watched />
-            {conflict.map(|paying| view! { <Conflict paying=*paying /> })}
+            {second.map(|(what, paying)| view! { <SecondPost what=what paying=*paying /> })}
         }
         .into_any(),
         Shown::Gone => view! { <p class="notice">{say!(lang, lab.gone)}</p> }.into_any(),
@@ -283,15 +313,25 @@ fn ToPay(paying: Paying) -> impl IntoView {
     .into_any()
 }
 
-/// The same checkout with another amount: a plain post to the shop's own address.
+/// Once more, and not quite the same: a plain post to the shop's own address.
 #[component]
-fn Conflict(paying: Paying) -> impl IntoView {
+fn SecondPost(what: Second, paying: Paying) -> impl IntoView {
     let lang = text::lang();
+    let (title, hint, send) = match what {
+        Second::OtherAmount => (
+            say!(lang, lab.conflict.title),
+            say!(lang, lab.conflict.hint),
+            say!(lang, lab.conflict.send),
+        ),
+        Second::OtherId => {
+            (say!(lang, lab.second.title), say!(lang, lab.second.hint), say!(lang, lab.second.send))
+        }
+    };
     let token = paying.tokens.first().cloned().unwrap_or_default();
     view! {
         <section class="lab-conflict" aria-labelledby="lab-conflict">
-            <h2 id="lab-conflict">{say!(lang, lab.conflict.title)}</h2>
-            <p>{say!(lang, lab.conflict.hint)}</p>
+            <h2 id="lab-conflict">{title}</h2>
+            <p>{hint}</p>
             <form method="post" action=format!("/checkout/{}/pay", paying.checkout_id) data-lab-conflict>
                 <input type="hidden" name="cart_id" value=paying.cart_id.to_string() />
                 <input type="hidden" name="cart_version" value=paying.cart_version />
@@ -300,7 +340,7 @@ fn Conflict(paying: Paying) -> impl IntoView {
                 <input type="hidden" name="attempt" value=paying.attempt />
                 <input type="hidden" name="payment_token" value=token />
                 <button class="button quiet" type="submit">
-                    {say!(lang, lab.conflict.send)}
+                    {send}
                 </button>
             </form>
         </section>

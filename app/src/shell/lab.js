@@ -53,7 +53,7 @@
     }
     following = false;
   };
-  // What these two forms lead to is shown where they stand.
+  // What these forms lead to is shown where they stand.
   root.addEventListener("submit", async (event) => {
     const part = event.target.closest("[data-lab-part]");
     if (!part) return;

@@ -3,7 +3,7 @@
 use domain::operation::{ReviewReason, State};
 
 use super::{Lang, money, say};
-use crate::pages::lab::scenario::Scenario;
+use crate::pages::lab::scenario::{Scenario, Told};
 
 /// A scenario in words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +39,13 @@ pub fn story(lang: Lang, scenario: Scenario) -> Story {
         Scenario::OtherPayload => story!(lang, other_payload),
         Scenario::WorkerDies => story!(lang, worker_dies),
         Scenario::HourOfTimeouts => story!(lang, hour_of_timeouts),
+        Scenario::PaymentStory => story!(lang, payment_story),
+        Scenario::NewsAfterLoss => story!(lang, news_after_loss),
+        Scenario::TooSlow => story!(lang, too_slow),
+        Scenario::Overtaken => story!(lang, overtaken),
+        Scenario::TwoOrders => story!(lang, two_orders),
+        Scenario::RefundTwice => story!(lang, refund_twice),
+        Scenario::RefundBehind500 => story!(lang, refund_behind_500),
         Scenario::Behind500 => story!(lang, behind_500),
         Scenario::CutBody => story!(lang, cut_body),
         Scenario::Busy => story!(lang, busy),
@@ -50,7 +57,34 @@ pub fn story(lang: Lang, scenario: Scenario) -> Story {
         Scenario::NotFoundYet => story!(lang, not_found_yet),
         Scenario::Outage => story!(lang, outage),
         Scenario::DoneLate => story!(lang, done_late),
+        Scenario::Refused => story!(lang, refused),
+        Scenario::ProcessingDeclined => story!(lang, processing_declined),
+        Scenario::NewsReversed => story!(lang, news_reversed),
+        Scenario::ForeignNews => story!(lang, foreign_news),
+        Scenario::RefundPending => story!(lang, refund_pending),
+        Scenario::RefundRefused => story!(lang, refund_refused),
+        Scenario::RefundRefusedLater => story!(lang, refund_refused_later),
+        Scenario::RefundComesBack => story!(lang, refund_comes_back),
         Scenario::Own => Story { title: say!(lang, lab.own), story: say!(lang, lab.own_lead) },
+    }
+}
+
+macro_rules! told {
+    ($lang:expr, $name:ident) => {
+        Story { title: say!($lang, lab.told.$name.title), story: say!($lang, lab.told.$name.story) }
+    };
+}
+
+/// What a story is that is played elsewhere, and why not here.
+pub fn told(lang: Lang, told: Told) -> Story {
+    match told {
+        Told::HalfARequest => told!(lang, half_a_request),
+        Told::InvoiceWithoutKeys => told!(lang, invoice_without_keys),
+        Told::NewsAndQuestion => told!(lang, news_and_question),
+        Told::ManyAtOnce => told!(lang, many_at_once),
+        Told::HiddenRetries => told!(lang, hidden_retries),
+        Told::PatienceTooLong => told!(lang, patience_too_long),
+        Told::Numbers => told!(lang, numbers),
     }
 }
 
@@ -148,6 +182,7 @@ pub fn cause(lang: Lang, source: &str, evidence: &str) -> String {
         "no_answer_recorded" => say!(lang, lab.evidence.no_answer).to_owned(),
         "time_passed" => say!(lang, lab.evidence.time_passed).to_owned(),
         "order_paid" => say!(lang, lab.evidence.order_paid).to_owned(),
+        "refund_asked" => say!(lang, lab.evidence.refund_asked).to_owned(),
         other => verdict(lang, other).trim_end_matches('.').to_owned(),
     };
     say!(lang, lab.act.by, source = who, evidence = what)
@@ -229,16 +264,14 @@ pub fn choices(lang: Lang, field: &str) -> Vec<(&'static str, &'static str)> {
     }
     match field {
         "execute" => of!(execute_choice: now, no, later),
-        "answer" => {
-            of!(answer_choice: normal, slow, drop, cut, never, error, error_saved, busy, html)
-        }
-        "webhook" => {
-            of!(webhook_choice: normal, before, never, delayed, copies, forged, amount)
-        }
-        "lookup" => of!(lookup_choice: truthful, hidden, down, dropped),
-        "card" => {
-            of!(card_choice: visa, declined, processing, amount, currency, unknown, bank)
-        }
+        "answer" => of!(answer_choice: normal, slow, late, drop, cut, never, refused, error,
+            error_saved, busy, in_use, malformed, unlisted, html),
+        "webhook" => of!(webhook_choice: normal, before, never, delayed, copies, reversed, forged,
+            amount, currency, reference, account, live),
+        "lookup" => of!(lookup_choice: truthful, hidden, down, denied, dropped, silent),
+        "card" => of!(card_choice: visa, declined, poor, processing, processing_declined, bank,
+            hosted, amount, currency, unknown, refund_pending, refund_refused, refund_back),
+        "refund" => of!(refund_choice: normal, drop, error, never, no, undone),
         "times" => of!(times_choice: once, always),
         _ => Vec::new(),
     }

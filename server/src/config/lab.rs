@@ -16,6 +16,8 @@ pub struct LabSettings {
     pub api_url: String,
     /// The key it takes.
     pub api_key: SecretString,
+    /// What the shop's waits are multiplied by: a fault that has to outlast one of them is too.
+    pub time_scale: f64,
 }
 
 /// The lab's settings; none where there is to be no lab. What is wrong is one line each.
@@ -45,5 +47,6 @@ pub fn read(
         control_url: control_url?,
         api_url: own.base_url.clone(),
         api_key: own.api_key.clone(),
+        time_scale: values::scale(&flags.time_scale).unwrap_or(1.0),
     })
 }

@@ -5,6 +5,8 @@
 
 mod compare;
 mod control;
+mod door;
+mod gives_back;
 mod naive;
 mod observe;
 mod runs;
@@ -16,7 +18,11 @@ use std::{sync::Arc, time::Duration};
 use app::{
     Frame, Visitor,
     components::pay_form::Paying,
-    pages::lab::{FIELDS, LabPage, RunPage, Shown, scenario::Scenario, watch},
+    pages::lab::{
+        FIELDS, LabPage, RunPage, Shown,
+        scenario::{Scenario, Second},
+        watch,
+    },
     text::{lab as words, problem::Problem},
 };
 use axum::{
@@ -28,6 +34,7 @@ use axum::{
     routing::{get, post},
 };
 use domain::{
+    catalogue::Product,
     id::{CheckoutId, CustomerId},
     money::Money,
     view::CheckoutView,
@@ -53,6 +60,8 @@ pub struct Lab {
     control: Control,
     api: naive::Access,
     runs: Runs,
+    door: door::Holders,
+    time_scale: f64,
 }
 
 impl Lab {
@@ -60,12 +69,19 @@ impl Lab {
     pub fn new(settings: LabSettings) -> Result<Arc<Self>, reqwest::Error> {
         let api = naive::Access { url: settings.api_url, api_key: settings.api_key };
         let control = Control::new(settings.control_url)?;
-        Ok(Arc::new(Self { control, api, runs: Runs::default() }))
+        let (runs, door) = (Runs::default(), door::Holders::default());
+        Ok(Arc::new(Self { control, api, runs, door, time_scale: settings.time_scale }))
     }
 
     /// Ends the fault of a checkout.
     async fn calm(&self, checkout: CheckoutId) {
         self.control.forget(&self.runs.take_scripts(checkout)).await;
+        self.open_door(checkout.0).await;
+    }
+
+    /// Whether the fault of a run is still there.
+    fn is_faulty(&self, run: &Run) -> bool {
+        !run.scripts.is_empty() || self.door.has(run.checkout.0)
     }
 }
 
@@ -95,6 +111,7 @@ pub fn forms() -> Router<Shop> {
         .route("/lab/start", post(start).get(index_instead))
         .route("/lab/{id}/naive", post(compare::let_naive_try).get(page_instead))
         .route("/lab/{id}/calm", post(calm).get(page_instead))
+        .route("/lab/{id}/refund/{number}", post(gives_back::refund).get(gives_back::page_instead))
 }
 
 async fn nothing_here(shop: &Shop, visitor: Visitor) -> Response {
@@ -137,12 +154,12 @@ async fn page_instead(Path(id): Path<String>) -> Response {
 }
 
 /// What a form starts.
-fn read(headers: &HeaderMap, body: &Bytes) -> Result<(Scenario, Fault), Refusal> {
+fn read(headers: &HeaderMap, body: &Bytes, scale: f64) -> Result<(Scenario, Fault), Refusal> {
     let mut known = vec!["scenario"];
     known.extend(FIELDS);
     let form = Form::read(headers, body, &known)?;
     let scenario: Scenario = form.value("scenario", "one of the listed scenarios")?;
-    if let Some(fault) = Fault::of(scenario) {
+    if let Some(fault) = Fault::of(scenario, scale) {
         return Ok((scenario, fault));
     }
     let mut chosen = Chosen::default();
@@ -163,7 +180,7 @@ async fn start(
     body: Bytes,
 ) -> Response {
     let Some(lab) = shop.lab.clone() else { return nothing_here(&shop, visitor).await };
-    let (scenario, fault) = match read(&headers, &body) {
+    let (scenario, fault) = match read(&headers, &body, lab.time_scale) {
         Ok(read) => read,
         Err((status, problem)) => {
             return answer::problem(&shop, visitor, status, problem, None).await;
@@ -183,16 +200,36 @@ async fn start(
         let page = list(&shop, visitor, StatusCode::BAD_GATEWAY).await;
         return session::with_cookie(page, cookie);
     };
+    let (wishes, door) = ([uuid::Uuid::new_v4(), uuid::Uuid::new_v4()], fault.door);
     let naive = NaiveRun::NotRun;
-    let over = lab.runs.begin(Run { checkout, customer, scenario, fault, scripts, naive });
-    lab.control.forget(&over).await;
+    let run = Run { checkout, customer, scenario, fault, scripts, wishes, naive };
+    for over in lab.runs.begin(run) {
+        lab.control.forget(&over.scripts).await;
+        lab.open_door(over.checkout.0).await;
+    }
+    if door && !lab.shut_door(checkout.0).await {
+        let page = list(&shop, visitor, StatusCode::BAD_GATEWAY).await;
+        return session::with_cookie(page, cookie);
+    }
+    if door {
+        tokio::spawn(door::open_once_met(lab, shop.payments.clone(), checkout));
+    }
     session::with_cookie(answer::see_other(&format!("/lab/{checkout}")), cookie)
+}
+
+/// No order of the lab is below this, so that ten and five of it can go back.
+const PRICE_MIN_MINOR: i64 = 1500;
+
+fn is_dear_enough(sku: &str, visitor: &Visitor) -> bool {
+    let price = Product::find(sku).and_then(|it| it.price(visitor.currency));
+    price.is_some_and(|it| it.minor >= PRICE_MIN_MINOR)
 }
 
 /// Puts one thing into the visitor's cart, of which most are left, and nothing else.
 async fn fill(shop: &Shop, customer: CustomerId, visitor: &Visitor) -> Result<(), Error> {
     let stock = shop.payments.stock().await?;
     let most = stock.into_iter().filter(|(_, left)| *left > 0);
+    let most = most.filter(|(sku, _)| is_dear_enough(sku.as_str(), visitor));
     let most = most.max_by_key(|(sku, left)| (*left, sku.clone()));
     let Some((sku, _)) = most else { return Err(Error::OutOfStock(Vec::new())) };
     let cart = shop.payments.cart(customer).await?;
@@ -232,7 +269,7 @@ async fn look(
     let checkout = view.checkout_id;
     let over = watch::is_over(&view);
     let watched = observe::both(lab, &shop.payments, run, view).await?;
-    if over && run.is_some_and(|run| !run.scripts.is_empty()) {
+    if over && run.is_some_and(|run| lab.is_faulty(run)) {
         let lab = Arc::clone(lab);
         tokio::spawn(async move { lab.calm(checkout).await });
     }
@@ -254,9 +291,10 @@ async fn page(
     let scenario = run.as_ref().map(|it| it.scenario);
     let shown = match view {
         Some(view) => {
-            let conflict = run.as_ref().and_then(|run| second_post(run, &view));
+            let second = run.as_ref().and_then(|run| second_post(run, &view));
+            let second = second.map(|(what, paying)| (what, Box::new(paying)));
             let watched = look(&shop, &lab, run.as_ref(), view).await;
-            watched.map(|it| Shown::Watched(Box::new(it), conflict.map(Box::new)))
+            watched.map(|it| Shown::Watched(Box::new(it), second))
         }
         None => to_pay(&shop, run.as_ref()).await,
     };
@@ -293,18 +331,25 @@ async fn to_pay(shop: &Shop, run: Option<&Run>) -> Result<Shown, Error> {
     })))
 }
 
-/// The same checkout with one more of the smallest unit, where the scenario is about that.
-fn second_post(run: &Run, view: &CheckoutView) -> Option<Paying> {
-    let owner = view.owner.as_ref().filter(|_| run.scenario == Scenario::OtherPayload)?;
-    Some(Paying {
-        checkout_id: run.checkout,
+/// The same checkout with one more of the smallest unit, or the same cart under another id, where
+/// the scenario is about that.
+fn second_post(run: &Run, view: &CheckoutView) -> Option<(Second, Paying)> {
+    let owner = view.owner.as_ref()?;
+    let what = run.scenario.second()?;
+    let (checkout_id, total) = match what {
+        Second::OtherAmount => (run.checkout, more(owner.total)),
+        Second::OtherId => (CheckoutId(uuid::Uuid::new_v4()), owner.total),
+    };
+    let paying = Paying {
+        checkout_id,
         cart_id: owner.cart_id,
         cart_version: owner.cart_version,
-        total: more(owner.total),
+        total,
         attempt: 1,
         tokens: vec![run.fault.token.to_owned()],
         element: None,
-    })
+    };
+    Some((what, paying))
 }
 
 fn more(amount: Money) -> Money {

@@ -1,6 +1,6 @@
 //! The fault lab's door: there only where it is set up, and never beside real money.
 
-use app::pages::lab::scenario::Scenario;
+use app::pages::lab::scenario::{Scenario, Told};
 use clap::Parser;
 use server::config::{Flags, check};
 
@@ -19,7 +19,9 @@ async fn without_its_setting_there_is_no_lab_and_nothing_leads_to_it() {
         assert_eq!(shop.get(path, Some(&session)).await.status, 404, "{path}");
     }
     let before = shop.rows().await;
-    for path in ["/lab/start", &format!("/lab/{id}/naive"), &format!("/lab/{id}/calm")] {
+    let of = |what: &str| format!("/lab/{id}/{what}");
+    for path in ["/lab/start".to_owned(), of("naive"), of("calm"), of("refund/1")] {
+        let path = path.as_str();
         let form = [("scenario", "lost_response")];
         assert_eq!(shop.post(path, Some(&session), &form).await.status, 404, "{path}");
     }
@@ -38,6 +40,9 @@ async fn with_it_the_footer_leads_to_every_scenario() {
     assert_eq!(page.status, 200);
     for scenario in Scenario::ALL {
         assert!(page.body.contains(&format!("value=\"{scenario}\"")), "{scenario}");
+    }
+    for told in Told::ALL {
+        assert!(page.body.contains(&format!("data-told=\"{told}\"")), "{told}");
     }
     assert_eq!(shop.rows().await["sessions"], 0, "who only looks needs no session");
     shop.running.stop().await;
@@ -58,6 +63,7 @@ async fn what_cannot_be_started_is_told_and_what_is_nobodys_is_not_found() {
             ("webhook", "never"),
             ("lookup", "truthful"),
             ("card", "visa"),
+            ("refund", "normal"),
             ("times", "thrice"),
         ],
     ] {
@@ -81,6 +87,7 @@ async fn what_cannot_be_started_is_told_and_what_is_nobodys_is_not_found() {
         assert_eq!(shop.get(&format!("{path}/watch"), session).await.status, 404);
         assert_eq!(shop.post(&format!("{path}/calm"), session, &[]).await.status, 404);
         assert_eq!(shop.post(&format!("{path}/naive"), session, &[]).await.status, 404);
+        assert_eq!(shop.post(&format!("{path}/refund/1"), session, &[]).await.status, 404);
     }
     shop.running.stop().await;
 }
@@ -88,10 +95,11 @@ async fn what_cannot_be_started_is_told_and_what_is_nobodys_is_not_found() {
 #[tokio::test]
 async fn every_named_test_and_file_exists_and_can_be_read_there_and_no_other_file_can() {
     let shop = TestShop::with(&CONTROL).await;
-    for scenario in Scenario::listed() {
-        let proof = scenario.proof().unwrap();
+    let listed = Scenario::listed().map(|it| (it.as_str(), it.proof().unwrap()));
+    let told = Told::ALL.iter().map(|it| (it.as_str(), it.proof()));
+    for (scenario, proof) in listed.chain(told) {
         let test = shop.get(&format!("/lab/source/{}", proof.file), None).await;
-        let declared = format!("async fn {}()", proof.test);
+        let declared = format!("fn {}()", proof.test);
         assert!(test.body.contains(&declared), "{scenario}: {declared} in {}", proof.file);
         let code = shop.get(&format!("/lab/source/{}", proof.code), None).await;
         assert_eq!(code.status, 200, "{scenario}: {}", proof.code);
@@ -135,15 +143,18 @@ fn a_lab_beside_real_money_or_for_everybody_is_refused_and_all_of_it_told_at_onc
         of(&[]).unwrap().lab.is_none() && of(&["--lab-control-url", ""]).unwrap().lab.is_none()
     );
     assert!(of(&[&CONTROL[..], &["--public-url", "https://localhost:3000"]].concat()).is_ok());
-    for alone in [&stripe[..], &paypal, &public] {
-        assert!(of(alone).is_ok(), "{alone:?}");
+    // Beside real money the simulator's key is refused, with a lab and without.
+    let is_lab = |it: &&String| it.starts_with("PAYONCE_LAB_CONTROL_URL ");
+    for (alone, real_money) in [(&stripe[..], 1), (&paypal, 1), (&public, 0)] {
+        assert_eq!(of(alone).err().map_or(0, |it| it.len()), real_money, "{alone:?}");
         let lines = of(&[&CONTROL[..], alone].concat()).unwrap_err();
-        assert!(lines.len() == 1 && lines[0].starts_with("PAYONCE_LAB_CONTROL_URL "), "{lines:?}");
+        assert_eq!(lines.iter().filter(is_lab).count(), 1, "{lines:?}");
+        assert_eq!(lines.len(), 1 + real_money, "{lines:?}");
     }
     let all = [&["--lab-control-url", "ftp://x"], &stripe[..], &public, &["--time-scale", "0"]];
     let lines = of(&all.concat()).unwrap_err();
-    assert_eq!(lines.iter().filter(|it| it.starts_with("PAYONCE_LAB_CONTROL_URL ")).count(), 3);
-    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert_eq!(lines.iter().filter(is_lab).count(), 3);
+    assert_eq!(lines.len(), 5, "{lines:?}");
     let without = [
         "payonce",
         CONTROL[0],

@@ -1,23 +1,28 @@
 //! The fault lab: what its page shows is what the ledger and the database hold, the naive shop is
 //! really run, and nobody's fault meets anybody else.
 
-use app::pages::lab::scenario::Scenario;
+use std::time::{Duration, Instant};
+
+use app::pages::lab::scenario::{STORIES, Scenario, TESTS};
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
+    net::{TcpListener, TcpStream},
+};
 
 use crate::harness::{Options, World};
 
+const BY_NEWS: &str =
+    "select count(*) from operations where kind = 'payment' and confirmed_by = 'webhook'";
+
 async fn world() -> World {
-    let shop = vec![("PAYONCE_EXAMPLEPAY_RESPONSE_TIMEOUT_MS", "4000".to_owned())];
-    World::with(Options { lab: true, shop, ..Options::default() }).await
+    world_of("0.02").await
 }
 
-fn token(scenario: Scenario) -> &'static str {
-    match scenario.as_str() {
-        "processing" => "tok_processing",
-        "wrong_amount" => "tok_wrong_amount",
-        _ => "tok_visa",
-    }
+async fn world_of(scale: &'static str) -> World {
+    let shop = vec![("PAYONCE_EXAMPLEPAY_RESPONSE_TIMEOUT_MS", "4000".to_owned())];
+    World::with(Options { scale, lab: true, shop, ..Options::default() }).await
 }
 
 /// Presses a form's button; where it leads.
@@ -34,18 +39,21 @@ async fn start(world: &World, fields: &[(&str, &str)]) -> String {
     location.strip_prefix("/lab/").unwrap().to_owned()
 }
 
-/// Presses Pay on the lab's page.
-async fn pay(world: &World, checkout: &str, token: &str) {
-    let form = world.form_on(&format!("/lab/{checkout}")).await.expect("a payment form");
+/// Presses Pay on the lab's page, with the one card that is there.
+async fn pay(world: &World, checkout: &str) {
+    let path = format!("/lab/{checkout}");
+    let (_, _, html) = world.send(world.request(Method::GET, &path)).await;
+    let card = told(&html, "data-card").expect("a card");
+    let form = world.form_on(&path).await.expect("a payment form");
     assert_eq!(form.checkout, checkout, "the fault waits for this id");
-    let (status, location, body) = world.post(&form, token).await;
+    let (status, location, body) = world.post(&form, &card).await;
     assert_eq!((status, location), (303, format!("/checkout/{checkout}")), "{body}");
 }
 
 /// Starts a listed scenario and pays.
 async fn play(world: &World, scenario: Scenario) -> String {
     let checkout = start(world, &[("scenario", scenario.as_str())]).await;
-    pay(world, &checkout, token(scenario)).await;
+    pay(world, &checkout).await;
     checkout
 }
 
@@ -81,18 +89,19 @@ async fn until_over(world: &World, checkout: &str) -> String {
 /// Both columns are what the ledger and the database hold.
 async fn expect_true(world: &World, checkout: &str, html: &str, what: &str) {
     let effects = world.effects(checkout).await;
-    let charges: Vec<i64> =
-        effects.iter().filter(|(kind, _)| kind == "charge").map(|(_, amount)| *amount).collect();
+    let of = |kind: &str| -> Vec<i64> {
+        effects.iter().filter(|(it, _)| it == kind).map(|(_, amount)| *amount).collect()
+    };
+    let charges = of("charge");
     assert_eq!(told(html, "data-charges"), Some(charges.len().to_string()), "{what}");
     let sum: i64 = charges.iter().sum();
     assert_eq!(told(html, "data-sum"), Some(sum.to_string()), "{what}");
+    assert_eq!(all(html, "data-effect"), effects.iter().map(|it| it.0.clone()).collect::<Vec<_>>());
     assert_eq!(told(html, "data-state"), Some(world.state(checkout).await), "{what}");
     assert_eq!(told(html, "data-order-state"), Some(world.order_state(checkout).await), "{what}");
-    let reached: Vec<String> = html
-        .split(" data-to=\"")
-        .skip(1)
-        .map(|it| it.split('"').next().unwrap().to_owned())
-        .collect();
+    let refunds = world.states(checkout, "refund").await;
+    assert_eq!(all(html, "data-refund"), refunds, "{what}");
+    let reached = all(html, "data-to");
     assert_eq!(reached, world.history(checkout).await, "{what}: every stored change, in order");
     let reference = format!("{}-", world.reference(checkout).await);
     let log = world.ask(&format!("/control/requests?reference_prefix={reference}")).await;
@@ -101,52 +110,331 @@ async fn expect_true(world: &World, checkout: &str, html: &str, what: &str) {
     let shown = count(html, "data-what=\"request\"");
     let more = usize::from(world.state(checkout).await == "requires_review");
     assert!((shown..=shown + more).contains(&requests), "{what}: {shown} of {requests}");
-    assert_eq!(count(html, "data-what=\"sent\""), shown, "{what}: written down, then sent");
+    let sent = count(html, "data-what=\"sent\"") - count(html, "data-unsent");
+    assert_eq!(sent, shown, "{what}: written down, then sent");
 }
 
-/// Plays scenarios one after the other; each ends paid, once, but for the one that differs.
-async fn all_true(scenarios: impl Iterator<Item = Scenario>) {
-    let world = world().await;
-    for scenario in scenarios {
-        let checkout = play(&world, scenario).await;
-        if scenario == Scenario::HourOfTimeouts {
-            let asked = async || count(&watch(&world, &checkout).await, "data-what=\"heard\"") >= 4;
-            world.until_that("it has asked in vain", asked).await;
-            let html = watch(&world, &checkout).await;
-            assert!(html.contains("data-lab-calm"), "{html}");
-            assert_eq!(told(&html, "data-agreement").as_deref(), Some("wait"));
-            press(&world, &format!("/lab/{checkout}/calm"), &[]).await;
+/// The values of an attribute, in order.
+fn all(html: &str, name: &str) -> Vec<String> {
+    let rest = format!(" {name}=\"");
+    html.split(&rest).skip(1).map(|it| it.split('"').next().unwrap().to_owned()).collect()
+}
+
+/// How a scenario ends: the payment's state, the charges, what both sides are to each other, and
+/// where its refunds stand.
+fn end(scenario: Scenario) -> (&'static str, usize, &'static str, &'static [&'static str]) {
+    let refunds: &[&str] = match scenario.as_str() {
+        "refund_twice" => &["succeeded", "succeeded"],
+        "refund_behind_500" | "refund_pending" => &["succeeded"],
+        "refund_refused" | "refund_refused_later" => &["rejected"],
+        "refund_comes_back" => &["reversed"],
+        _ => &[],
+    };
+    match scenario.as_str() {
+        "wrong_amount" => ("requires_review", 1, "review", refunds),
+        "processing_declined" => ("rejected", 0, "agree", refunds),
+        _ => ("succeeded", 1, "agree", refunds),
+    }
+}
+
+/// Gives money back as often as the page offers it, each wish twice.
+async fn give_back(world: &World, checkout: &str) {
+    loop {
+        let html = until_over(world, checkout).await;
+        let Some(number) = told(&html, "data-lab-refund") else { return };
+        let made = world.states(checkout, "refund").await.len();
+        for _ in 0..2 {
+            press(world, &format!("/lab/{checkout}/refund/{number}"), &[]).await;
         }
-        let html = until_over(&world, &checkout).await;
-        expect_true(&world, &checkout, &html, scenario.as_str()).await;
-        let (state, agreement) = if scenario == Scenario::WrongAmount {
-            ("requires_review", "review")
-        } else {
-            ("succeeded", "agree")
-        };
-        world.agree(&checkout, state, 1).await;
-        assert_eq!(told(&html, "data-agreement").as_deref(), Some(agreement), "{scenario}");
-        assert!(!html.contains("data-lab-calm"), "{scenario}: its fault is gone");
+        assert_eq!(world.states(checkout, "refund").await.len(), made + 1, "one wish, one refund");
+    }
+}
+
+/// Plays a scenario to its end and compares all that is shown with ledger and database.
+async fn play_to_its_end(world: &World, scenario: Scenario) {
+    let checkout = play(world, scenario).await;
+    if scenario == Scenario::HourOfTimeouts {
+        let asked = async || count(&watch(world, &checkout).await, "data-what=\"heard\"") >= 4;
+        world.until_that("it has asked in vain", asked).await;
+        let html = watch(world, &checkout).await;
+        assert!(html.contains("data-lab-calm"), "{html}");
+        assert_eq!(told(&html, "data-agreement").as_deref(), Some("wait"));
+        press(world, &format!("/lab/{checkout}/calm"), &[]).await;
+    }
+    give_back(world, &checkout).await;
+    let html = until_over(world, &checkout).await;
+    expect_true(world, &checkout, &html, scenario.as_str()).await;
+    let (state, charges, agreement, refunds) = end(scenario);
+    world.agree(&checkout, state, charges).await;
+    assert_eq!(world.states(&checkout, "refund").await, refunds, "{scenario}");
+    assert_eq!(told(&html, "data-agreement").as_deref(), Some(agreement), "{scenario}");
+    assert!(!html.contains("data-lab-calm"), "{scenario}: its fault is gone");
+}
+
+/// How fast the shop is in the walk through all scenarios; 0.2 is the pace of a presenter.
+fn pace() -> &'static str {
+    match std::env::var("LAB_TIME_SCALE") {
+        Ok(scale) => scale.leak(),
+        Err(_) => "0.02",
+    }
+}
+
+#[tokio::test]
+async fn every_scenario_in_the_order_of_the_page_shows_what_ledger_and_database_hold() {
+    let scale = pace();
+    let world = world_of(scale).await;
+    let (_, _, page) = world.send(world.request(Method::GET, "/lab")).await;
+    let listed = all(&page, "data-scenario");
+    assert_eq!(listed, Scenario::listed().map(|it| it.to_string()).collect::<Vec<_>>());
+    let mut parts = ["tests", "stories", "more"].map(|it| (it, Duration::ZERO)).to_vec();
+    for (place, name) in listed.iter().enumerate() {
+        let begun = Instant::now();
+        let scenario: Scenario = name.parse().unwrap();
+        play_to_its_end(&world, scenario).await;
+        let part = usize::from(place >= TESTS) + usize::from(place >= TESTS + STORIES);
+        parts[part].1 += begun.elapsed();
+        println!("{:>3}. {name}: {:.1} s", place + 1, begun.elapsed().as_secs_f64());
         // What follows is as ordinary as ever.
         let next = world.buy("tok_visa").await;
         world.agree(&next, "succeeded", 1).await;
         assert_eq!(world.sends(&next).await.len(), 1, "after {scenario}");
     }
+    let article = parts[0].1 + parts[1].1;
+    parts.extend([("article", article), ("total", article + parts[2].1)]);
+    let mut figures = vec![
+        ("lab_scenarios".to_owned(), listed.len().to_string()),
+        ("lab_time_scale".to_owned(), scale.to_owned()),
+    ];
+    let seconds = |time: Duration| format!("{:.1}", time.as_secs_f64());
+    figures
+        .extend(parts.into_iter().map(|(it, time)| (format!("lab_{it}_seconds"), seconds(time))));
+    for (name, figure) in &figures {
+        println!("{name} {figure}");
+    }
+    keep(&figures);
+}
+
+/// Keeps figures as `target/reports/lab.json`.
+fn keep(figures: &[(String, String)]) {
+    let lines: Vec<String> = figures.iter().map(|(name, it)| format!("  {name:?}: {it}")).collect();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/reports");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("lab.json"), format!("{{\n{}\n}}\n", lines.join(",\n"))).unwrap();
 }
 
 #[tokio::test]
-async fn the_articles_scenarios_show_what_ledger_and_database_hold() {
-    all_true(Scenario::listed().take(8)).await;
+async fn news_two_seconds_after_a_lost_call_decides() {
+    let world = world().await;
+    let checkout = play(&world, Scenario::NewsAfterLoss).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    assert_eq!(world.number(BY_NEWS).await, 1);
 }
 
 #[tokio::test]
-async fn scenarios_of_lost_answers_and_news_show_what_ledger_and_database_hold() {
-    all_true(Scenario::listed().skip(8).take(6)).await;
+async fn a_provider_that_needs_longer_than_anybody_waits_charges_once_here() {
+    let world = world().await;
+    let checkout = play(&world, Scenario::TooSlow).await;
+    let history = ["created", "requested", "pending_confirmation", "succeeded"];
+    world.agree(&checkout, "succeeded", 1).await;
+    assert_eq!(world.history(&checkout).await, history);
+    assert_eq!(world.sends(&checkout).await.len(), 1);
+    assert_eq!(naive(&world, &checkout).await, (3, "failed".to_owned()));
 }
 
 #[tokio::test]
-async fn the_other_scenarios_show_what_ledger_and_database_hold() {
-    all_true(Scenario::listed().skip(14)).await;
+async fn a_repeat_that_overtakes_the_first_request_makes_no_second_charge() {
+    let world = world().await;
+    let checkout = play(&world, Scenario::Overtaken).await;
+    world.until_sends(&checkout, 2).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    let sends = world.sends(&checkout).await;
+    assert_eq!(sends[0]["key"], sends[1]["key"]);
+    // Under keys of its own, the first and the second of a naive shop are both done.
+    assert_eq!(naive(&world, &checkout).await.1, "paid");
+    let both = async || effects_of(&world, "naive-").await.len() == 2;
+    world.until_that("the naive shop has charged twice", both).await;
+}
+
+#[tokio::test]
+async fn news_in_reverse_order_changes_nothing() {
+    let world = world().await;
+    let checkout = play(&world, Scenario::NewsReversed).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    let html = until_over(&world, &checkout).await;
+    expect_true(&world, &checkout, &html, "news in reverse order").await;
+    world.until_number("select count(*) from provider_events", 2).await;
+    let order = "select count(*) from provider_events as late, provider_events as early
+         where late.event_type = 'payment.processing' and early.event_type = 'payment.succeeded'
+         and late.received_at >= early.received_at";
+    assert_eq!(world.number(order).await, 1, "the older one came last");
+    world.agree(&checkout, "succeeded", 1).await;
+    assert_eq!(world.order_state(&checkout).await, "paid");
+}
+
+#[tokio::test]
+async fn a_second_click_under_another_id_leads_to_the_first_order() {
+    let world = world().await;
+    let checkout = play(&world, Scenario::TwoOrders).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    let form = world.form_on(&format!("/lab/{checkout}")).await.expect("the second post");
+    assert_ne!(form.checkout, checkout);
+    let path = format!("/checkout/{}/pay", form.checkout);
+    let request = world.request(Method::POST, &path).form(&form.fields);
+    let (status, location, body) = world.send(request).await;
+    assert_eq!(status, 303, "{body}");
+    assert!(location.starts_with(&format!("/checkout/{checkout}?")), "{location}");
+    world.agree(&checkout, "succeeded", 1).await;
+    assert_eq!(world.number("select count(*) from orders").await, 1);
+    assert_eq!(naive(&world, &checkout).await, (2, "paid".to_owned()));
+}
+
+#[tokio::test]
+async fn a_naive_shop_gives_back_twice_what_this_one_gives_back_once() {
+    let world = world().await;
+    for (scenario, refunds, balance) in
+        [(Scenario::RefundBehind500, 2, -2000), (Scenario::RefundTwice, 2, -1500)]
+    {
+        let checkout = play(&world, scenario).await;
+        give_back(&world, &checkout).await;
+        let before = effects_of(&world, "naive-").await.len();
+        assert_eq!(naive(&world, &checkout).await, (1, "paid".to_owned()), "{scenario}");
+        let html = watch(&world, &checkout).await;
+        assert_eq!(told(&html, "data-naive-refunds"), Some(refunds.to_string()), "{scenario}");
+        let effects = effects_of(&world, "naive-").await;
+        let back = effects[before..].iter().filter(|it| it["kind"] == "refund");
+        let sum: i64 = back.map(|it| it["amount_minor"].as_i64().unwrap()).sum();
+        assert_eq!(sum, balance, "{scenario}: {effects:?}");
+    }
+    let ours =
+        "select sum(amount_minor) from operations where kind = 'refund' and state = 'succeeded'";
+    assert_eq!(world.number(ours).await, 2500, "ten, and ten and five");
+}
+
+#[tokio::test]
+async fn a_door_that_is_shut_for_one_payment_opens_once_it_was_met() {
+    let world = world().await;
+    let checkout = play(&world, Scenario::Refused).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    let history = world.history(&checkout).await;
+    assert_eq!(history[..3], ["created", "requested", "retry_scheduled"], "{history:?}");
+    let refused = "select count(*) from attempts where transport_state = 'not_sent'";
+    let refused = world.number(refused).await;
+    assert!((1..=3).contains(&refused), "{refused} of its sends met the door");
+    // The naive shop meets it for as long as it tries.
+    assert_eq!(naive(&world, &checkout).await, (0, "failed".to_owned()));
+    let next = world.buy("tok_visa").await;
+    world.agree(&next, "succeeded", 1).await;
+    // Whoever starts something else, or ends it, opens it.
+    let left = start(&world, &[("scenario", "refused")]).await;
+    start(&world, &[("scenario", "copies")]).await;
+    let next = world.buy("tok_visa").await;
+    world.agree(&next, "succeeded", 1).await;
+    let again = start(&world, &[("scenario", "refused")]).await;
+    assert_ne!(left, again);
+    pay(&world, &again).await;
+    press(&world, &format!("/lab/{again}/calm"), &[]).await;
+    world.agree(&again, "succeeded", 1).await;
+}
+
+/// Beyond one checkout: what would be 20,000 jobs in the article is sixty here.
+#[tokio::test]
+async fn payments_that_all_time_out_at_once_are_asked_about_one_after_the_other() {
+    const PAYMENTS: usize = 60;
+    let world = World::start().await;
+    let lost = json!([{"answer": {"kind": "drop_before_headers"}, "webhook": {"mode": "never"}}]);
+    world.fault_then("create_payment", lost, "repeat_last").await;
+    world.control("/control/lookups", &json!({"status": 503, "for_ms": 3000})).await;
+    let mut checkouts = Vec::new();
+    for _ in 0..PAYMENTS {
+        checkouts.push(world.buy("tok_visa").await);
+    }
+    for checkout in &checkouts {
+        world.until_paid_or(checkout, "one of many").await;
+    }
+    for checkout in &checkouts {
+        world.agree(checkout, "succeeded", 1).await;
+    }
+    let most =
+        "select max(sent) from (select count(*) as sent from attempts group by operation_id)";
+    assert!((3..=18).contains(&world.number(most).await), "requests of one operation");
+    let sends = "select max(sent) from (select count(*) as sent from attempts
+         where step is not null group by operation_id)";
+    assert!((1..=4).contains(&world.number(sends).await), "mutating ones");
+    // Whatever their number, two requests begin at least twenty milliseconds apart.
+    let log = world.requests().await;
+    let times: Vec<i64> = log.iter().map(|it| it["at_ms"].as_i64().unwrap()).collect();
+    let (first, last) = (times.iter().min().unwrap(), times.iter().max().unwrap());
+    assert!(times.len() >= 3 * PAYMENTS, "{} requests", times.len());
+    // One of them may have been slow to arrive; a storm would need a tenth of this time.
+    let least = i64::try_from(times.len() * 20).unwrap() * 9 / 10;
+    assert!(last - first >= least, "{} requests within {} ms", times.len(), last - first);
+}
+
+/// A line between shop and provider that lets only a part of the first payment through.
+async fn cutting_line(provider: String) -> (String, tokio::task::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let line = tokio::spawn(async move {
+        let mut cut = false;
+        while let Ok((mut shop, _)) = listener.accept().await {
+            let mut provider = TcpStream::connect(&provider).await.unwrap();
+            let mut request = Vec::new();
+            while !is_whole(&request) {
+                let got = shop.read_buf(&mut request).await.unwrap();
+                assert_ne!(got, 0, "the shop sends it whole");
+            }
+            let pays = request.starts_with(b"POST /v1/payments ");
+            let part = request.len() - if pays && !cut { 20 } else { 0 };
+            provider.write_all(&request[..part]).await.unwrap();
+            if part == request.len() {
+                tokio::spawn(async move { copy_bidirectional(&mut shop, &mut provider).await });
+            }
+            cut |= pays;
+        }
+    });
+    (address, line)
+}
+
+/// Whether a request has its whole body.
+fn is_whole(request: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(request);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|it| {
+        it.to_ascii_lowercase().strip_prefix("content-length: ").map(|it| it.parse::<usize>())
+    });
+    body.len() >= length.map_or(0, |it| it.unwrap())
+}
+
+/// A free port that no program is given by chance, and no other test takes.
+fn port_for_provider() -> u16 {
+    let start = u16::try_from(std::process::id() % 900).unwrap();
+    let free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (18_000 + start..19_999).find(free).expect("a free port")
+}
+
+#[tokio::test]
+async fn half_a_request_is_sent_again_whole_with_the_same_key() {
+    let provider = format!("127.0.0.1:{}", port_for_provider());
+    let (line, task) = cutting_line(provider.clone()).await;
+    let any = || "127.0.0.1:0".to_owned();
+    let world = World::with(Options {
+        shop: vec![("PAYONCE_EXAMPLEPAY_URL", line)],
+        provider: vec![
+            ("EXAMPLEPAY_ADDR", provider),
+            ("EXAMPLEPAY_STRIPE_ADDR", any()),
+            ("EXAMPLEPAY_PAYPAL_ADDR", any()),
+            ("EXAMPLEPAY_PARTNERS_ADDR", any()),
+        ],
+        ..Options::default()
+    })
+    .await;
+    let checkout = world.buy("tok_visa").await;
+    world.agree(&checkout, "succeeded", 1).await;
+    assert!(world.history(&checkout).await.contains(&"pending_confirmation".to_owned()));
+    assert_eq!(world.sends(&checkout).await.len(), 1, "the half that came was no request");
+    let sent = "select count(*) from attempts where step = 'create'";
+    assert_eq!(world.number(sent).await, 2, "and the shop sent it twice");
+    task.abort();
 }
 
 #[tokio::test]
@@ -165,8 +453,7 @@ async fn news_decides_where_questions_are_in_vain() {
     let world = world().await;
     let checkout = play(&world, Scenario::WebhookDecides).await;
     world.agree(&checkout, "succeeded", 1).await;
-    let by = "select count(*) from operations where kind = 'payment' and confirmed_by = 'webhook'";
-    assert_eq!(world.number(by).await, 1);
+    assert_eq!(world.number(BY_NEWS).await, 1);
 }
 
 #[tokio::test]
@@ -294,6 +581,7 @@ async fn a_fault_of_ones_own_is_what_was_chosen() {
                 ("webhook", "never"),
                 ("lookup", "truthful"),
                 ("card", "visa"),
+                ("refund", "normal"),
                 ("times", "once"),
             ],
             "succeeded",
@@ -306,6 +594,7 @@ async fn a_fault_of_ones_own_is_what_was_chosen() {
                 ("webhook", "forged"),
                 ("lookup", "dropped"),
                 ("card", "visa"),
+                ("refund", "normal"),
                 ("times", "once"),
             ],
             "succeeded",
@@ -318,6 +607,7 @@ async fn a_fault_of_ones_own_is_what_was_chosen() {
                 ("webhook", "copies"),
                 ("lookup", "down"),
                 ("card", "declined"),
+                ("refund", "normal"),
                 ("times", "once"),
             ],
             "rejected",
@@ -330,6 +620,7 @@ async fn a_fault_of_ones_own_is_what_was_chosen() {
                 ("webhook", "normal"),
                 ("lookup", "hidden"),
                 ("card", "visa"),
+                ("refund", "normal"),
                 ("times", "once"),
             ],
             "succeeded",
@@ -337,14 +628,84 @@ async fn a_fault_of_ones_own_is_what_was_chosen() {
         ),
     ];
     for (chosen, state, charges) in rows {
-        let mut fields = vec![("scenario", "own")];
-        fields.extend(chosen);
-        let checkout = start(&world, &fields).await;
-        let token = if state == "rejected" { "tok_declined" } else { "tok_visa" };
-        pay(&world, &checkout, token).await;
+        let checkout = own(&world, &chosen).await;
+        pay(&world, &checkout).await;
         world.agree(&checkout, state, charges).await;
         let html = watch(&world, &checkout).await;
         expect_true(&world, &checkout, &html, &format!("{chosen:?}")).await;
+    }
+}
+
+/// Starts a fault of one's own: these fields are as chosen, the others as they stand on the page.
+async fn own(world: &World, chosen: &[(&str, &str)]) -> String {
+    let usual = [
+        ("execute", "now"),
+        ("answer", "normal"),
+        ("webhook", "normal"),
+        ("lookup", "truthful"),
+        ("card", "visa"),
+        ("refund", "normal"),
+        ("times", "once"),
+    ];
+    let mut fields = vec![("scenario", "own")];
+    for (name, word) in usual {
+        let word = chosen.iter().find(|(it, _)| *it == name).map_or(word, |(_, word)| *word);
+        fields.push((name, word));
+    }
+    start(world, &fields).await
+}
+
+/// The words that a field of the page offers.
+fn offered(page: &str, field: &str) -> Vec<String> {
+    let (_, rest) = page.split_once(&format!(" name=\"{field}\"")).unwrap();
+    all(&rest[..rest.find("</select>").unwrap()], "value")
+}
+
+#[tokio::test]
+async fn every_choice_of_ones_own_fault_ends_in_one_charge_or_in_a_no() {
+    let world = world().await;
+    let (_, _, page) = world.send(world.request(Method::GET, "/lab")).await;
+    for field in ["answer", "webhook", "lookup", "card"] {
+        for word in offered(&page, field) {
+            let what = format!("{field}: {word}");
+            // So that there is something to ask about, and something to be told twice.
+            let lost = ("answer", if field == "answer" { word.as_str() } else { "drop" });
+            let slow = ("card", if word == "reversed" { "processing" } else { "visa" });
+            let checkout = own(&world, &[(field, &word), lost, slow]).await;
+            pay(&world, &checkout).await;
+            let (state, charges) = match word.as_str() {
+                "malformed" => ("canceled", 0),
+                "declined" | "poor" | "processing_declined" => ("rejected", 0),
+                "amount" | "currency" if field == "card" => ("requires_review", 1),
+                "unknown" => ("pending_confirmation", 0),
+                "bank" | "hosted" => ("requires_action", 0),
+                _ => ("succeeded", 1),
+            };
+            world.until_that(&what, async || world.state(&checkout).await == state).await;
+            world.agree(&checkout, state, charges).await;
+            if ["succeeded", "rejected", "canceled"].contains(&state) {
+                let html = until_over(&world, &checkout).await;
+                expect_true(&world, &checkout, &html, &what).await;
+                let agreement = told(&html, "data-agreement");
+                assert_eq!(agreement.as_deref(), Some("agree"), "{what}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_choice_of_a_refunds_fault_ends_in_one_refund_or_in_a_no() {
+    let world = world().await;
+    let (_, _, page) = world.send(world.request(Method::GET, "/lab")).await;
+    for word in offered(&page, "refund") {
+        let checkout = own(&world, &[("refund", &word)]).await;
+        pay(&world, &checkout).await;
+        give_back(&world, &checkout).await;
+        let html = until_over(&world, &checkout).await;
+        expect_true(&world, &checkout, &html, &word).await;
+        let first = if word == "no" { "rejected" } else { "succeeded" };
+        assert_eq!(world.states(&checkout, "refund").await[0], first, "{word}");
+        assert_eq!(told(&html, "data-agreement").as_deref(), Some("agree"), "{word}");
     }
 }
 

@@ -100,6 +100,7 @@ pub fn comparison(lang: Lang, id: CheckoutId, watched: &Watched) -> impl IntoVie
             let tries = tries.collect_view();
             view! {
                 {tried.ledger.as_ref().map(|ledger| conclusion(lang, ledger, tried))}
+                {tried.ledger.as_ref().and_then(|ledger| gave_back(lang, ledger))}
                 {table(lang, watched, tried)}
                 <h3>{say!(lang, lab.naive.tries)}</h3>
                 <ol class="lab-tries">{tries}</ol>
@@ -133,6 +134,14 @@ fn conclusion(lang: Lang, ledger: &Ledger, tried: &Tried) -> impl IntoView + use
     view! { <p class="lab-end" data-naive-end>{words}</p> }
 }
 
+/// What it gave back, if anything.
+fn gave_back(lang: Lang, ledger: &Ledger) -> Option<impl IntoView + use<>> {
+    let count = u32::try_from(ledger.refunds()).unwrap_or(u32::MAX);
+    let amount = money(lang, ledger.given_back()?);
+    let words = say!(lang, lab.naive.gave, count = count, amount = amount);
+    Some(view! { <p class="lab-end">{words}</p> })
+}
+
 fn table(lang: Lang, watched: &Watched, tried: &Tried) -> impl IntoView + use<> {
     let count = |ledger: Option<&Ledger>| {
         ledger.map_or("?".to_owned(), |it| it.charges().count().to_string())
@@ -146,12 +155,23 @@ fn table(lang: Lang, watched: &Watched, tried: &Tried) -> impl IntoView + use<> 
     let (ours, theirs) = (watched.provider.as_ref(), tried.ledger.as_ref());
     let said = watched.shop.as_ref().map(|view| words(lang, view).heading).unwrap_or_default();
     let told = told(lang, tried);
-    let rows = [
+    let refunds =
+        |ledger: Option<&Ledger>| ledger.map_or("?".to_owned(), |it| it.refunds().to_string());
+    let back = |ledger: Option<&Ledger>| match ledger {
+        Some(ledger) => ledger.given_back().map_or("-".to_owned(), |it| money(lang, it)),
+        None => "?".to_owned(),
+    };
+    let any_back = [ours, theirs].into_iter().flatten().any(|it| it.refunds() > 0);
+    let mut rows = vec![
         (say!(lang, lab.naive.charges), count(ours), count(theirs)),
         (say!(lang, lab.naive.taken), taken(ours), taken(theirs)),
-        (say!(lang, lab.naive.told), said, told.to_owned()),
     ];
-    let rows = rows.map(|(name, ours, theirs)| {
+    if any_back {
+        rows.push((say!(lang, lab.naive.refunds), refunds(ours), refunds(theirs)));
+        rows.push((say!(lang, lab.naive.given_back), back(ours), back(theirs)));
+    }
+    rows.push((say!(lang, lab.naive.told), said, told.to_owned()));
+    let rows = rows.into_iter().map(|(name, ours, theirs)| {
         view! {
             <tr>
                 <th scope="row">{name}</th>
@@ -164,6 +184,7 @@ fn table(lang: Lang, watched: &Watched, tried: &Tried) -> impl IntoView + use<> 
         <table
             class="lab-table"
             data-naive-charges=count(theirs)
+            data-naive-refunds=refunds(theirs)
             data-naive-told=if tried.told_paid { "paid" } else { "failed" }
         >
             <thead>

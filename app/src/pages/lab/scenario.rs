@@ -22,6 +22,20 @@ pub enum Scenario {
     WorkerDies,
     /// Its eighth.
     HourOfTimeouts,
+    /// The article's one payment, told from beginning to end.
+    PaymentStory,
+    /// The call is lost, and the news comes two seconds later.
+    NewsAfterLoss,
+    /// The provider needs longer than somebody waits.
+    TooSlow,
+    /// Lost, not found, sent again, while the first is still to be done.
+    Overtaken,
+    /// One click, and the same cart again under another id.
+    TwoOrders,
+    /// A part goes back, and another part the next day.
+    RefundTwice,
+    /// A 500 after money went back.
+    RefundBehind500,
     /// A 500 that stays, after the money was taken.
     Behind500,
     /// The answer ends within its body.
@@ -44,6 +58,22 @@ pub enum Scenario {
     Outage,
     /// The connection breaks and the request is done later.
     DoneLate,
+    /// Connections are refused: not a byte leaves.
+    Refused,
+    /// The provider takes its time, and says no.
+    ProcessingDeclined,
+    /// The older event comes after the newer one.
+    NewsReversed,
+    /// An event that is genuine and about somebody else.
+    ForeignNews,
+    /// What goes back is under way for a while.
+    RefundPending,
+    /// The provider refuses to give it back.
+    RefundRefused,
+    /// It refuses after a while.
+    RefundRefusedLater,
+    /// What went back comes back.
+    RefundComesBack,
     /// Whatever the visitor put together.
     Own,
 }
@@ -57,6 +87,13 @@ domain::words!(Scenario {
     OtherPayload => "other_payload",
     WorkerDies => "worker_dies",
     HourOfTimeouts => "hour_of_timeouts",
+    PaymentStory => "payment_story",
+    NewsAfterLoss => "news_after_loss",
+    TooSlow => "too_slow",
+    Overtaken => "overtaken",
+    TwoOrders => "two_orders",
+    RefundTwice => "refund_twice",
+    RefundBehind500 => "refund_behind_500",
     Behind500 => "behind_500",
     CutBody => "cut_body",
     Busy => "busy",
@@ -68,11 +105,23 @@ domain::words!(Scenario {
     NotFoundYet => "not_found_yet",
     Outage => "outage",
     DoneLate => "done_late",
+    Refused => "refused",
+    ProcessingDeclined => "processing_declined",
+    NewsReversed => "news_reversed",
+    ForeignNews => "foreign_news",
+    RefundPending => "refund_pending",
+    RefundRefused => "refund_refused",
+    RefundRefusedLater => "refund_refused_later",
+    RefundComesBack => "refund_comes_back",
     Own => "own",
 });
 
-/// How many of the scenarios are the article's.
-pub const ARTICLE: usize = 8;
+/// How many of the scenarios are the article's tests: the first ones.
+pub const TESTS: usize = 8;
+/// How many of those after them are its further stories.
+pub const STORIES: usize = 7;
+/// What a shopper gets back at the first time and at the second, in the smallest unit.
+const BACK: [i64; 2] = [1000, 500];
 
 /// Where a scenario is proven, and the code that deals with it: paths in this repository.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +132,15 @@ pub struct Proof {
     pub test: &'static str,
     /// The file of the code.
     pub code: &'static str,
+}
+
+/// What a second post is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Second {
+    /// The same checkout with another amount.
+    OtherAmount,
+    /// The same cart under another id.
+    OtherId,
 }
 
 impl Scenario {
@@ -101,83 +159,284 @@ impl Scenario {
         Self::listed().nth(self.number()?)
     }
 
-    /// Where it is proven; `None` for what a visitor put together.
-    pub fn proof(self) -> Option<Proof> {
-        let (test, code) = (self.test()?, self.code());
-        Some(Proof { file: self.file(), test, code })
-    }
-
-    /// The test.
-    const fn test(self) -> Option<&'static str> {
-        Some(match self {
-            Self::NeverArrived => "article_1_request_never_arrived_is_retried_with_the_same_key",
-            Self::LostResponse => "article_2_response_lost_after_success_makes_no_second_effect",
-            Self::Processing => "article_3_long_processing_is_pending_not_failed",
-            Self::WebhookFirst => "article_4_webhook_before_the_response",
-            Self::SameMoment => "article_5_response_and_webhook_at_the_same_moment",
-            Self::OtherPayload => "article_6_same_key_other_payload_is_a_conflict",
-            Self::WorkerDies => "article_7_worker_dies_after_provider_success",
-            Self::HourOfTimeouts => "article_8_an_hour_of_timeouts_is_bounded_and_alerts",
-            Self::Behind500 => {
-                "case_17_a_500_after_the_charge_is_unknown_and_its_request_id_is_kept"
-            }
-            Self::CutBody => "attack_11_half_an_answer_is_no_answer",
-            Self::Busy => "attack_14_retry_after_is_obeyed_with_the_same_key",
-            Self::Copies => "copies_of_one_event_are_stored_and_applied_once",
-            Self::WebhookNever => "case_11_a_lost_answer_is_found_out_although_nobody_looks",
-            Self::WebhookDecides => "news_decides_where_questions_are_in_vain",
-            Self::Forged => "attack_26_webhooks_without_a_fresh_genuine_signature_are_refused",
-            Self::WrongAmount => "a_wrong_amount_is_shown_as_a_difference",
-            Self::NotFoundYet => "attack_19_not_found_right_after_a_lost_create_is_not_a_no",
-            Self::Outage => "an_outage_of_the_door_is_sent_again_with_the_same_key_on_every_wire",
-            Self::DoneLate => {
-                "requests_that_are_never_answered_or_done_much_later_end_in_one_charge_on_every_wire"
-            }
-            Self::Own => return None,
-        })
-    }
-
-    /// The file of the test.
-    const fn file(self) -> &'static str {
-        match self {
-            Self::NeverArrived
-            | Self::LostResponse
-            | Self::Processing
-            | Self::WebhookFirst
-            | Self::SameMoment
-            | Self::OtherPayload
-            | Self::WorkerDies
-            | Self::HourOfTimeouts => "server/tests/it/article.rs",
-            Self::Behind500 | Self::CutBody | Self::Busy | Self::WebhookNever | Self::Forged => {
-                "server/tests/it/cases.rs"
-            }
-            Self::NotFoundYet => "server/tests/it/attacks.rs",
-            Self::Outage | Self::DoneLate => "server/tests/it/wires.rs",
-            Self::Copies | Self::WebhookDecides | Self::WrongAmount | Self::Own => {
-                "server/tests/it/lab.rs"
-            }
+    /// How much goes back in it, one wish after the other: the article's ten and its five.
+    pub const fn gives_back(self) -> &'static [i64] {
+        let once = matches!(
+            self,
+            Self::RefundBehind500
+                | Self::RefundPending
+                | Self::RefundRefused
+                | Self::RefundRefusedLater
+                | Self::RefundComesBack
+        );
+        if matches!(self, Self::RefundTwice | Self::Own) {
+            &BACK
+        } else if once {
+            BACK.split_at(1).0
+        } else {
+            &[]
         }
     }
 
-    /// The file of the code.
-    const fn code(self) -> &'static str {
-        match self {
-            Self::NeverArrived | Self::Busy | Self::DoneLate => "app/domain/src/plan.rs",
-            Self::HourOfTimeouts => "app/domain/src/schedule.rs",
-            Self::WebhookFirst | Self::Copies | Self::WebhookDecides => {
-                "server/payments/src/inbox.rs"
+    /// What is posted after Pay, where it is about that.
+    pub fn second(self) -> Option<Second> {
+        let seconds =
+            [(Self::OtherPayload, Second::OtherAmount), (Self::TwoOrders, Second::OtherId)];
+        seconds.into_iter().find(|(scenario, _)| *scenario == self).map(|(_, second)| second)
+    }
+
+    /// Where it is proven; `None` for what a visitor put together.
+    pub const fn proof(self) -> Option<Proof> {
+        Some(match self {
+            Self::NeverArrived => Proof {
+                file: ARTICLE,
+                test: "article_1_request_never_arrived_is_retried_with_the_same_key",
+                code: PLAN,
+            },
+            Self::LostResponse => Proof {
+                file: ARTICLE,
+                test: "article_2_response_lost_after_success_makes_no_second_effect",
+                code: DECIDE,
+            },
+            Self::Processing => Proof {
+                file: ARTICLE,
+                test: "article_3_long_processing_is_pending_not_failed",
+                code: DECIDE,
+            },
+            Self::WebhookFirst => {
+                Proof { file: ARTICLE, test: "article_4_webhook_before_the_response", code: INBOX }
             }
-            Self::SameMoment => "server/payments/src/engine.rs",
-            Self::OtherPayload => "server/payments/src/shop.rs",
-            Self::WorkerDies | Self::WebhookNever => "server/payments/src/worker.rs",
-            Self::Behind500 => "server/payments/src/provider/examplepay.rs",
-            Self::CutBody | Self::Forged => "server/payments/src/provider/wire.rs",
-            Self::Outage => "server/payments/src/gate.rs",
-            Self::LostResponse
-            | Self::Processing
-            | Self::WrongAmount
-            | Self::NotFoundYet
-            | Self::Own => "app/domain/src/operation.rs",
+            Self::SameMoment => Proof {
+                file: ARTICLE,
+                test: "article_5_response_and_webhook_at_the_same_moment",
+                code: "server/payments/src/engine.rs",
+            },
+            Self::OtherPayload => Proof {
+                file: ARTICLE,
+                test: "article_6_same_key_other_payload_is_a_conflict",
+                code: SHOP,
+            },
+            Self::WorkerDies => Proof {
+                file: ARTICLE,
+                test: "article_7_worker_dies_after_provider_success",
+                code: WORKER,
+            },
+            Self::HourOfTimeouts => Proof {
+                file: ARTICLE,
+                test: "article_8_an_hour_of_timeouts_is_bounded_and_alerts",
+                code: "app/domain/src/schedule.rs",
+            },
+            Self::PaymentStory => Proof {
+                file: TRACES,
+                test: "one_payment_story_timeout_lookup_paid_and_the_webhook_is_a_repeat",
+                code: DECIDE,
+            },
+            Self::NewsAfterLoss => {
+                Proof { file: LAB, test: "news_two_seconds_after_a_lost_call_decides", code: INBOX }
+            }
+            Self::TooSlow => Proof {
+                file: LAB,
+                test: "a_provider_that_needs_longer_than_anybody_waits_charges_once_here",
+                code: WORKER,
+            },
+            Self::Overtaken => Proof {
+                file: LAB,
+                test: "a_repeat_that_overtakes_the_first_request_makes_no_second_charge",
+                code: PLAN,
+            },
+            Self::TwoOrders => Proof {
+                file: "server/tests/it/handed.rs",
+                test: "case_36a_a_new_id_for_every_click_at_once_is_one_order_and_one_charge",
+                code: SHOP,
+            },
+            Self::RefundTwice => Proof {
+                file: REFUNDS,
+                test: "parts_and_then_the_rest_go_back_each_under_its_own_key",
+                code: GIVES_BACK,
+            },
+            Self::RefundBehind500 => Proof {
+                file: ATTACKS,
+                test: "money_goes_back_once_whatever_happens_to_the_refunds_answer",
+                code: ADAPTER,
+            },
+            Self::Behind500 => Proof {
+                file: CASES,
+                test: "case_17_a_500_after_the_charge_is_unknown_and_its_request_id_is_kept",
+                code: ADAPTER,
+            },
+            Self::CutBody => {
+                Proof { file: CASES, test: "attack_11_half_an_answer_is_no_answer", code: WIRE }
+            }
+            Self::Busy => Proof {
+                file: CASES,
+                test: "attack_14_retry_after_is_obeyed_with_the_same_key",
+                code: PLAN,
+            },
+            Self::Copies => Proof {
+                file: LAB,
+                test: "copies_of_one_event_are_stored_and_applied_once",
+                code: INBOX,
+            },
+            Self::WebhookNever => Proof {
+                file: CASES,
+                test: "case_11_a_lost_answer_is_found_out_although_nobody_looks",
+                code: WORKER,
+            },
+            Self::WebhookDecides => {
+                Proof { file: LAB, test: "news_decides_where_questions_are_in_vain", code: INBOX }
+            }
+            Self::Forged => Proof {
+                file: CASES,
+                test: "attack_26_webhooks_without_a_fresh_genuine_signature_are_refused",
+                code: WIRE,
+            },
+            Self::WrongAmount => {
+                Proof { file: LAB, test: "a_wrong_amount_is_shown_as_a_difference", code: DECIDE }
+            }
+            Self::NotFoundYet => Proof {
+                file: ATTACKS,
+                test: "attack_19_not_found_right_after_a_lost_create_is_not_a_no",
+                code: DECIDE,
+            },
+            Self::Outage => Proof {
+                file: "server/tests/it/wires.rs",
+                test: "an_outage_of_the_door_is_sent_again_with_the_same_key_on_every_wire",
+                code: "server/payments/src/gate.rs",
+            },
+            Self::DoneLate => Proof {
+                file: FAULTS,
+                test: "every_fault_of_examplepays_payment_ends_as_the_table_says",
+                code: PLAN,
+            },
+            Self::Refused => Proof {
+                file: CASES,
+                test: "case_6_a_refused_connection_is_sent_again_with_the_same_key",
+                code: PLAN,
+            },
+            Self::ProcessingDeclined => Proof {
+                file: "server/tests/it/faults/records.rs",
+                test: "what_the_provider_has_on_record_decides_on_every_wire",
+                code: DECIDE,
+            },
+            Self::NewsReversed => {
+                Proof { file: LAB, test: "news_in_reverse_order_changes_nothing", code: DECIDE }
+            }
+            Self::ForeignNews => Proof {
+                file: FAULTS,
+                test: "every_fault_of_examplepays_payment_ends_as_the_table_says",
+                code: INBOX,
+            },
+            Self::RefundPending => Proof {
+                file: REFUNDS,
+                test: "a_refund_that_is_pending_is_not_called_refunded",
+                code: DECIDE,
+            },
+            Self::RefundRefused => Proof {
+                file: REPORTED,
+                test: "a_refund_that_was_refused_stays_refused_and_another_wish_has_another_key",
+                code: GIVES_BACK,
+            },
+            Self::RefundRefusedLater => Proof {
+                file: ATTACKS,
+                test: "case_66_a_refund_that_is_pending_is_not_called_refunded_and_one_that_comes_back_is_told",
+                code: DECIDE,
+            },
+            Self::RefundComesBack => Proof {
+                file: REFUNDS,
+                test: "a_refund_that_comes_back_restores_the_balance_and_is_told",
+                code: GIVES_BACK,
+            },
+            Self::Own => return None,
+        })
+    }
+}
+
+const ARTICLE: &str = "server/tests/it/article.rs";
+const ATTACKS: &str = "server/tests/it/attacks.rs";
+const CASES: &str = "server/tests/it/cases.rs";
+const FAULTS: &str = "server/tests/it/faults.rs";
+const LAB: &str = "server/tests/it/lab.rs";
+const REFUNDS: &str = "server/tests/it/refunds.rs";
+const REPORTED: &str = "server/tests/it/reported.rs";
+const TRACES: &str = "app/domain/src/operation/tests/traces.rs";
+
+const ADAPTER: &str = "server/payments/src/provider/examplepay.rs";
+const DECIDE: &str = "app/domain/src/operation.rs";
+const GIVES_BACK: &str = "server/payments/src/refunds.rs";
+const INBOX: &str = "server/payments/src/inbox.rs";
+const PLAN: &str = "app/domain/src/plan.rs";
+const SHOP: &str = "server/payments/src/shop.rs";
+const WIRE: &str = "server/payments/src/provider/wire.rs";
+const WORKER: &str = "server/payments/src/worker.rs";
+
+/// A story of the article that one checkout on a page cannot play; a test plays it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// Only a part of the request arrives.
+    HalfARequest,
+    /// An invoice partner that knows no keys.
+    InvoiceWithoutKeys,
+    /// News and a question tell the same at once.
+    NewsAndQuestion,
+    /// Very many payments time out at once.
+    ManyAtOnce,
+    /// Layers that each repeat.
+    HiddenRetries,
+    /// A timeout far beyond what answers need.
+    PatienceTooLong,
+    /// Numbers that tell the wire from the business.
+    Numbers,
+}
+
+domain::words!(Told {
+    HalfARequest => "half_a_request",
+    InvoiceWithoutKeys => "invoice_without_keys",
+    NewsAndQuestion => "news_and_question",
+    ManyAtOnce => "many_at_once",
+    HiddenRetries => "hidden_retries",
+    PatienceTooLong => "patience_too_long",
+    Numbers => "numbers",
+});
+
+impl Told {
+    /// Where it is played instead.
+    pub const fn proof(self) -> Proof {
+        match self {
+            Self::HalfARequest => Proof {
+                file: LAB,
+                test: "half_a_request_is_sent_again_whole_with_the_same_key",
+                code: PLAN,
+            },
+            Self::InvoiceWithoutKeys => Proof {
+                file: "server/tests/it/partners.rs",
+                test: "a_number_that_exists_is_looked_up_and_not_written_twice",
+                code: "server/payments/src/provider/invoicing.rs",
+            },
+            Self::NewsAndQuestion => Proof {
+                file: REPORTED,
+                test: "case_41_an_event_and_six_returns_at_once_complete_the_order_once",
+                code: "server/payments/src/engine.rs",
+            },
+            Self::ManyAtOnce => Proof {
+                file: LAB,
+                test: "payments_that_all_time_out_at_once_are_asked_about_one_after_the_other",
+                code: "server/payments/src/gate.rs",
+            },
+            Self::HiddenRetries => Proof {
+                file: ATTACKS,
+                test: "every_request_that_reached_the_provider_had_been_written_down_before",
+                code: WORKER,
+            },
+            Self::PatienceTooLong => Proof {
+                file: ATTACKS,
+                test: "a_provider_that_takes_requests_and_never_answers_is_unknown_until_it_does",
+                code: "server/payments/src/gate.rs",
+            },
+            Self::Numbers => Proof {
+                file: "server/tests/it/handed.rs",
+                test: "a_lost_answer_counts_as_transport_and_a_decline_as_a_no",
+                code: "server/payments/src/engine.rs",
+            },
         }
     }
 }

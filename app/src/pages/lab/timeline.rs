@@ -111,6 +111,10 @@ impl What {
         }
     }
 
+    const fn is_moved(&self) -> bool {
+        matches!(self, Self::Moved { .. })
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Self::Request { .. } => "request",
@@ -123,9 +127,21 @@ impl What {
     }
 }
 
-/// Puts lines in order of time; at the same moment, in the order of a request.
+/// Puts lines in order of time; at the same moment, in the order of a request. Changes come in the
+/// order in which they were stored and keep it: two channels that read the clock at once may have
+/// been stored the other way round.
 pub fn in_order(lines: &mut [Line]) {
+    let mut latest = Timestamp::default();
+    for line in lines.iter_mut().filter(|it| it.what.is_moved()) {
+        latest = latest.max(line.at);
+        line.at = latest;
+    }
+    let moves: Vec<Line> = lines.iter().filter(|it| it.what.is_moved()).cloned().collect();
     lines.sort_by_key(|line| (line.at, line.what.rank()));
+    let places = lines.iter_mut().filter(|it| it.what.is_moved());
+    for (place, stored) in places.zip(moves) {
+        *place = stored;
+    }
 }
 
 /// The lines, each with the time since the beginning and its own side's clock.
@@ -139,16 +155,16 @@ pub fn timeline(lang: Lang, lines: &[Line], began: Timestamp) -> impl IntoView +
         };
         let ms = line.at.0.saturating_sub(began.0);
         let (text, key) = words(lang, &line.what);
-        let moved = match &line.what {
-            What::Moved { to, .. } => Some(to.as_str()),
+        let (moved, unsent) = match &line.what {
+            What::Moved { to, .. } => (Some(to.as_str()), false),
+            What::Heard { transport, .. } => (None, transport == "not_sent"),
             What::Request { .. }
             | What::Made { .. }
             | What::Delivered { .. }
-            | What::Sent { .. }
-            | What::Heard { .. } => None,
+            | What::Sent { .. } => (None, false),
         };
         view! {
-            <li data-side=side data-what=line.what.name() data-to=moved>
+            <li data-side=side data-what=line.what.name() data-to=moved data-unsent=unsent>
                 <span class="lab-when">
                     <strong>{lab::since(lang, ms)}</strong>
                     " "
@@ -265,3 +281,6 @@ fn moved(lang: Lang, what: &str, from: Option<State>, to: State, why: String) ->
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@
 use domain::{
     id::CheckoutId,
     money::Money,
-    operation::ReviewReason,
+    operation::{ReviewReason, State},
     schedule::Timestamp,
     view::{CheckoutView, Face},
 };
@@ -20,7 +20,7 @@ use crate::text::{
     self, Lang, lab,
     money::money,
     say,
-    status::{face_word, words},
+    status::{face_word, refund, words},
     time::{iso, near},
 };
 
@@ -53,6 +53,18 @@ impl Ledger {
         self.charges().reduce(|sum, next| sum.plus(next).unwrap_or(sum))
     }
 
+    /// How often money was given back.
+    pub fn refunds(&self) -> usize {
+        self.effects.iter().filter(|it| it.kind == "refund").count()
+    }
+
+    /// What is given back for good, above zero; `None` where nothing is.
+    pub fn given_back(&self) -> Option<Money> {
+        let back = self.effects.iter().filter(|it| it.kind.starts_with("refund"));
+        let sum = back.map(|it| it.amount).reduce(|sum, next| sum.plus(next).unwrap_or(sum))?;
+        Some(Money::new(sum.minor.saturating_abs(), sum.currency)).filter(|it| it.minor != 0)
+    }
+
     /// What is left of it all; `None` where nothing moved.
     fn balance(&self) -> Option<Money> {
         let amounts = self.effects.iter().map(|it| it.amount);
@@ -73,10 +85,21 @@ pub struct Watched {
     pub began: Timestamp,
     /// The fault of this payment is still there.
     pub faulty: bool,
+    /// What may be given back now, and whether something was before.
+    pub wish: Option<Wish>,
     /// What the naive shop came to.
     pub naive: Naive,
     /// After how long to look again; `None` once nothing moves by itself.
     pub again_ms: Option<u32>,
+}
+
+/// Money that a visitor may give back next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wish {
+    /// Its number, from 1.
+    pub number: usize,
+    /// How much.
+    pub amount: Money,
 }
 
 /// How the two sides stand to each other.
@@ -101,10 +124,19 @@ impl Watched {
     fn agreement(&self) -> Option<Agreement> {
         let (ledger, shop) = (self.provider.as_ref()?, self.shop.as_ref()?);
         let nothing = ledger.balance().is_none_or(|it| it.minor == 0);
+        let refunds = shop.owner.iter().flat_map(|owner| &owner.refunds);
+        let (mut back, mut settled) = (0_i64, true);
+        for refund in refunds.filter(|it| !it.outside) {
+            settled &= !refund.state.is_open() && refund.state != State::RequiresReview;
+            if refund.state == State::Succeeded {
+                back = back.saturating_add(refund.amount.minor);
+            }
+        }
+        let same_back = settled && ledger.given_back().map_or(0, |it| it.minor) == back;
         let (agree, else_) = match shop.payment.face {
             Face::Paid => {
                 let wanted = shop.payment.effect.or(shop.owner.as_ref().map(|it| it.total));
-                (ledger.taken() == wanted, Agreement::Wait)
+                (ledger.taken() == wanted && same_back, Agreement::Wait)
             }
             Face::Declined | Face::NotCompleted | Face::Reversed | Face::ConfirmAtBank => {
                 (nothing, Agreement::Wait)
@@ -160,6 +192,9 @@ fn parts(lang: Lang, id: CheckoutId, watched: &Watched) -> impl IntoView + use<>
                         }
                     })}
             </div>
+            <div class="lab-back" data-lab-part="back">
+                {watched.wish.map(|wish| giving_back(lang, id, wish))}
+            </div>
             <section class="lab-timeline" aria-labelledby="lab-timeline">
                 <h2 id="lab-timeline">{say!(lang, lab.timeline)}</h2>
                 <p class="hint">{say!(lang, lab.timeline_hint)}</p>
@@ -209,7 +244,8 @@ fn provider_side(lang: Lang, watched: &Watched) -> impl IntoView + use<> {
         // The ledger counts what went back below zero.
         let amount = money(lang, Money::new(it.amount.minor.saturating_abs(), it.amount.currency));
         let words = match it.kind.as_str() {
-            "charge" | "refund_reversal" => say!(lang, lab.charged, amount = amount),
+            "charge" => say!(lang, lab.charged, amount = amount),
+            "refund_reversal" => say!(lang, lab.came_back, amount = amount),
             "refund" => say!(lang, lab.given_back, amount = amount),
             _ => say!(lang, lab.undone, amount = amount),
         };
@@ -307,6 +343,7 @@ fn shop_side(lang: Lang, id: CheckoutId, watched: &Watched) -> impl IntoView + u
                     {open.then(|| fact(say!(lang, lab.next_check), next))}
                     {fact(say!(lang, lab.reference), number)}
                     {total.map(|total| fact(say!(lang, lab.amount), money(lang, total).into_any()))}
+                    {refunds(lang, view).map(|list| fact(say!(lang, lab.refunds), list))}
                 </dl>
                 <p>
                     <a href=format!("/checkout/{id}")>{say!(lang, lab.own_page)}</a>
@@ -317,10 +354,41 @@ fn shop_side(lang: Lang, id: CheckoutId, watched: &Watched) -> impl IntoView + u
     .into_any()
 }
 
+/// What went back, or is to, as the shop has it.
+fn refunds(lang: Lang, view: &CheckoutView) -> Option<AnyView> {
+    let refunds = view.owner.as_ref().map(|owner| &owner.refunds).filter(|it| !it.is_empty())?;
+    let lines = refunds.iter().map(|it| {
+        let (amount, state) = (money(lang, it.amount), refund(lang, it).heading);
+        let line = say!(lang, lab.refund_line, amount = amount, state = state);
+        view! { <li data-refund=it.state.as_str()>{line}</li> }
+    });
+    Some(view! { <ul>{lines.collect_view()}</ul> }.into_any())
+}
+
+/// The button that gives money back, where the scenario has one.
+fn giving_back(lang: Lang, id: CheckoutId, wish: Wish) -> impl IntoView + use<> {
+    let amount = money(lang, wish.amount);
+    let words = match wish.number {
+        1 => say!(lang, lab.back_first, amount = amount),
+        _ => say!(lang, lab.back_next, amount = amount),
+    };
+    view! {
+        <h2>{say!(lang, lab.back_title)}</h2>
+        <p class="hint">{say!(lang, lab.back_hint)}</p>
+        <form method="post" action=format!("/lab/{id}/refund/{}", wish.number) data-lab-refund=wish.number>
+            <button class="button quiet" type="submit">
+                {words}
+            </button>
+        </form>
+    }
+}
+
 /// Whether a payment's own story is over: nothing about its money moves by itself any more.
 pub fn is_over(view: &CheckoutView) -> bool {
     use domain::order::OrderState;
     let waiting = matches!(view.order_state, OrderState::RefundDue | OrderState::CancelRequested);
+    let mut refunds = view.owner.iter().flat_map(|owner| &owner.refunds);
+    let waiting = waiting || refunds.any(|it| it.state.is_open());
     let by_person = view.payment.face == Face::InReview
         && !view.payment.review_reason.is_some_and(ReviewReason::by_deadline);
     !waiting

@@ -1,7 +1,9 @@
 //! Lets the naive shop meet the fault that this shop met, and keeps what came of it.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use app::Visitor;
-use app::pages::lab::scenario::Scenario;
+use app::pages::lab::scenario::Second;
 use axum::{
     Extension,
     body::Bytes,
@@ -9,13 +11,21 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use domain::money::Money;
+use domain::{money::Money, schedule::Timestamp};
 
 use super::{
     Lab, more, naive, nothing_here, own,
     runs::{NaiveRun, Run},
 };
 use crate::http::{Shop, answer, form::Form};
+
+/// For so long something may come of a try that was given up.
+const STILL_COMING: Duration = Duration::from_secs(10);
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::default().after(since)
+}
 
 /// Lets the naive shop meet the same fault, in a task of its own.
 pub async fn let_naive_try(
@@ -45,14 +55,21 @@ pub async fn let_naive_try(
 async fn run_naive(lab: &Lab, run: &Run, total: Money) {
     let id = uuid::Uuid::new_v4();
     let (prefix, reference) = (format!("naive:{id}:"), format!("naive-{id}-"));
-    let scripts = run.fault.clone().deaf().scripts(&prefix);
+    let fault = run.fault.clone().deaf();
+    let scripts = [fault.scripts(&prefix), fault.of_refund(&prefix)].concat();
     let Some(scripts) = lab.control.install(&scripts).await else {
         return lab.runs.end_naive(run.checkout, NaiveRun::Trouble);
     };
-    let twice = run.scenario == Scenario::OtherPayload;
-    let amounts = [Some(total), twice.then(|| more(total))];
-    let (mut told_paid, mut tries) = (false, Vec::new());
-    for (place, amount) in amounts.into_iter().flatten().enumerate() {
+    if fault.door && !lab.shut_door(id).await {
+        lab.control.forget(&scripts).await;
+        return lab.runs.end_naive(run.checkout, NaiveRun::Trouble);
+    }
+    let second = run.scenario.second().map(|it| match it {
+        Second::OtherAmount => more(total),
+        Second::OtherId => total,
+    });
+    let (mut told_paid, mut tries, mut paid) = (false, Vec::new(), None);
+    for (place, amount) in [Some(total), second].into_iter().flatten().enumerate() {
         let click = naive::Click {
             key_prefix: &prefix,
             reference: &format!("{reference}{}", place + 1),
@@ -60,10 +77,25 @@ async fn run_naive(lab: &Lab, run: &Run, total: Money) {
             token: run.fault.token,
             tried: tries.len(),
         };
-        let (paid, mut more) = naive::pay(&lab.api, &click).await;
-        told_paid = paid;
+        let (payment, mut more) = naive::pay(&lab.api, &click).await;
+        told_paid = payment.is_some();
+        paid = payment;
         tries.append(&mut more);
     }
+    let wishes = run.scenario.gives_back().iter().enumerate();
+    for (place, minor) in wishes.filter(|_| told_paid) {
+        let click = naive::Click {
+            key_prefix: &prefix,
+            reference: &format!("{reference}1-R{}", place + 1),
+            amount: Money::new(*minor, total.currency),
+            token: run.fault.token,
+            tried: tries.len(),
+        };
+        let of = paid.as_deref().unwrap_or_default();
+        tries.append(&mut naive::give_back(&lab.api, &click, of).await);
+    }
     lab.control.forget(&scripts).await;
-    lab.runs.end_naive(run.checkout, NaiveRun::Done { told_paid, tries, reference });
+    lab.open_door(id).await;
+    let until = now().after(STILL_COMING.max(run.fault.lasts));
+    lab.runs.end_naive(run.checkout, NaiveRun::Done { told_paid, tries, reference, until });
 }

@@ -127,6 +127,21 @@ impl Control {
         ids.is_empty() || self.tell("faults/clear", &json!({"ids": ids})).await.is_some()
     }
 
+    /// Shuts the provider's door, for so long at most; false if nobody knows whether it is shut.
+    pub async fn shut(&self, time: Duration) -> bool {
+        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.door(&json!({"mode": "refuse", "for_ms": ms, "door": "examplepay"})).await
+    }
+
+    /// Opens it.
+    pub async fn open(&self) -> bool {
+        self.door(&json!({"mode": "off", "door": "examplepay"})).await
+    }
+
+    async fn door(&self, body: &Value) -> bool {
+        self.tell("outage", body).await.is_some()
+    }
+
     /// What really happened to payments and refunds whose reference begins so.
     pub async fn ledger(&self, reference: &str, payments: &[PaymentRow]) -> Option<Ledger> {
         let told: Effects = self.ask(&format!("ledger?reference_prefix={reference}")).await?;

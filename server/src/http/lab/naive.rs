@@ -41,14 +41,38 @@ pub struct Click<'a> {
     pub tried: usize,
 }
 
-/// Pays as it should not be done: whether it tells its shopper “paid”, and what its tries heard.
-pub async fn pay(access: &Access, click: &Click<'_>) -> (bool, Vec<Try>) {
+/// Pays as it should not be done: the payment, if it tells its shopper “paid”, and what its tries
+/// heard.
+pub async fn pay(access: &Access, click: &Click<'_>) -> (Option<String>, Vec<Try>) {
+    let body = json!({
+        "reference": click.reference, "amount_minor": click.amount.minor,
+        "currency": click.amount.currency.code(), "payment_token": click.token,
+        "return_url": "http://127.0.0.1/naive",
+    });
+    insist(access, click, "payments", &body).await
+}
+
+/// Gives money back in the same manner: what its tries heard.
+pub async fn give_back(access: &Access, click: &Click<'_>, payment: &str) -> Vec<Try> {
+    let body = json!({
+        "payment": payment, "reference": click.reference, "amount_minor": click.amount.minor,
+        "currency": click.amount.currency.code(),
+    });
+    insist(access, click, "refunds", &body).await.1
+}
+
+async fn insist(
+    access: &Access,
+    click: &Click<'_>,
+    what: &str,
+    body: &Value,
+) -> (Option<String>, Vec<Try>) {
     let mut tries = Vec::new();
-    let Ok(client) = super::client(PATIENCE) else { return (false, tries) };
+    let Ok(client) = super::client(PATIENCE) else { return (None, tries) };
     for number in 1..=TRIES {
         // The first mistake: a new key, so that the provider cannot know that it is a repeat.
         let key = format!("{}{}", click.key_prefix, click.tried + tries.len() + 1);
-        let heard = send(&client, access, click, &key).await;
+        let (heard, id) = send(&client, access, what, body, &key).await;
         let answer = match &heard {
             Heard::Answer(status, word) if *status < 300 || *status == 402 => Some(word.clone()),
             // The second one: no answer, or a 500, is taken for "it has not happened".
@@ -57,22 +81,23 @@ pub async fn pay(access: &Access, click: &Click<'_>) -> (bool, Vec<Try>) {
         tries.push(Try { key, heard });
         match answer {
             // The third one: whatever is not paid by now has failed.
-            Some(word) => return (word.as_deref() == Some("succeeded"), tries),
+            Some(word) => return (id.filter(|_| word.as_deref() == Some("succeeded")), tries),
             None if number < TRIES => tokio::time::sleep(PAUSE).await,
             None => {}
         }
     }
-    (false, tries)
+    (None, tries)
 }
 
-async fn send(client: &reqwest::Client, access: &Access, click: &Click<'_>, key: &str) -> Heard {
-    let body = json!({
-        "reference": click.reference, "amount_minor": click.amount.minor,
-        "currency": click.amount.currency.code(), "payment_token": click.token,
-        "return_url": "http://127.0.0.1/naive",
-    });
+async fn send(
+    client: &reqwest::Client,
+    access: &Access,
+    what: &str,
+    body: &Value,
+    key: &str,
+) -> (Heard, Option<String>) {
     let request = client
-        .post(format!("{}/v1/payments", access.url))
+        .post(format!("{}/v1/{what}", access.url))
         .bearer_auth(access.api_key.expose_secret())
         .header("Idempotency-Key", key)
         .header("Content-Type", "application/json")
@@ -82,14 +107,15 @@ async fn send(client: &reqwest::Client, access: &Access, click: &Click<'_>, key:
     };
     let answer = match request.send().await {
         Ok(answer) => answer,
-        Err(reason) => return lost(&reason),
+        Err(reason) => return (lost(&reason), None),
     };
     let status = answer.status().as_u16();
     match answer.bytes().await {
         Ok(bytes) => {
             let object: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-            Heard::Answer(status, object["status"].as_str().map(str::to_owned))
+            let word = |name: &str| object[name].as_str().map(str::to_owned);
+            (Heard::Answer(status, word("status")), word("id"))
         }
-        Err(reason) => lost(&reason),
+        Err(reason) => (lost(&reason), None),
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! It only reads. A shop that is watched here behaves as one that is not.
 
+use std::time::Duration;
+
 use app::pages::lab::{
     naive::{Naive, Tried},
     timeline::{Line, What, in_order},
@@ -17,6 +19,7 @@ use payments::{Payments, RequestView, TransitionView};
 use super::{
     Lab,
     control::{Control, EventRow, PaymentRow, RequestRow},
+    gives_back,
     runs::{NaiveRun, Run},
 };
 
@@ -28,6 +31,8 @@ const NEWS_MS: u32 = 1000;
 const REVIEW_MS: u32 = 5000;
 /// After so many refusals nobody waits for an event to be taken.
 const TRIES_MAX: i64 = 3;
+/// What happens late is seen a little after it is due.
+const AFTER_IT: Duration = Duration::from_secs(1);
 /// What the page is about; parcels and invoices come after it.
 const KINDS: [&str; 3] = ["payment", "refund", "external"];
 
@@ -38,7 +43,7 @@ struct Provider {
     events: Vec<EventRow>,
 }
 
-async fn provider(control: &Control, view: &CheckoutView) -> Option<Provider> {
+async fn provider(control: &Control, view: &CheckoutView, refunds: &[String]) -> Option<Provider> {
     let own = format!("{}-", view.reference);
     let mut payments: Vec<PaymentRow> = Vec::new();
     for attempt in (1..=view.payment.attempt).rev() {
@@ -46,8 +51,8 @@ async fn provider(control: &Control, view: &CheckoutView) -> Option<Provider> {
     }
     let (ledger, requests) = tokio::join!(control.ledger(&own, &payments), control.requests(&own));
     let mut events = Vec::new();
-    for payment in payments.iter().rev() {
-        events.extend(control.events(&payment.id).await?);
+    for object in payments.iter().rev().map(|it| &it.id).chain(refunds) {
+        events.extend(control.events(object).await?);
     }
     Some(Provider { ledger: ledger?, requests: requests?, events })
 }
@@ -63,7 +68,8 @@ pub async fn both(
     view: CheckoutView,
 ) -> Result<Watched, payments::Error> {
     let id = view.checkout_id;
-    let provider = provider(&lab.control, &view).await;
+    let refunds = refunds(payments, &view).await?;
+    let provider = provider(&lab.control, &view, &refunds).await;
     let (sent, history) = shop(payments, id).await?;
     let began = history.first().map_or(view.now, |it| it.at);
     let naive = naive(&lab.control, run).await;
@@ -72,9 +78,11 @@ pub async fn both(
         lines.extend(of_provider(provider));
     }
     in_order(&mut lines);
-    let again_ms = again(&view, provider.as_ref(), &naive);
+    let late = run.is_some_and(|run| is_awaited(run, &view, began));
+    let again_ms = again(&view, provider.as_ref(), &naive, late);
     Ok(Watched {
-        faulty: run.is_some_and(|run| !run.scripts.is_empty()) && !is_over(&view),
+        faulty: run.is_some_and(|run| lab.is_faulty(run)) && !is_over(&view),
+        wish: run.and_then(|run| gives_back::wish(run, &view)),
         provider: provider.map(|it| it.ledger),
         shop: Some(view),
         lines,
@@ -82,6 +90,16 @@ pub async fn both(
         naive,
         again_ms,
     })
+}
+
+/// The provider's ids of what goes back, as far as the shop knows them.
+async fn refunds(payments: &Payments, view: &CheckoutView) -> Result<Vec<String>, payments::Error> {
+    if view.owner.as_ref().is_none_or(|owner| owner.refunds.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let record = payments.record(&view.reference).await?;
+    let operations = record.into_iter().flat_map(|it| it.operations);
+    Ok(operations.filter(|it| it.kind == "refund").filter_map(|it| it.provider_id).collect())
 }
 
 async fn shop(
@@ -100,7 +118,7 @@ async fn naive(control: &Control, run: Option<&Run>) -> Naive {
         None | Some(NaiveRun::NotRun) => Naive::NotRun,
         Some(NaiveRun::Running) => Naive::Running,
         Some(NaiveRun::Trouble) => Naive::Trouble,
-        Some(NaiveRun::Done { told_paid, tries, reference }) => Naive::Done(Tried {
+        Some(NaiveRun::Done { told_paid, tries, reference, .. }) => Naive::Done(Tried {
             told_paid: *told_paid,
             tries: tries.clone(),
             // Read each time: what is processed for long is charged long after it was given up.
@@ -109,7 +127,23 @@ async fn naive(control: &Control, run: Option<&Run>) -> Naive {
     }
 }
 
-fn again(view: &CheckoutView, provider: Option<&Provider>, naive: &Naive) -> Option<u32> {
+/// Whether something may still come of the fault or of the naive shop, although all is settled.
+fn is_awaited(run: &Run, view: &CheckoutView, began: Timestamp) -> bool {
+    let tried = match &run.naive {
+        NaiveRun::Done { until, .. } => *until,
+        NaiveRun::NotRun | NaiveRun::Running | NaiveRun::Trouble => began,
+    };
+    let lasts = run.fault.lasts;
+    let until = if lasts.is_zero() { began } else { began.after(lasts + AFTER_IT) };
+    view.now < tried.max(until) || Lab::may_come_back(run, view)
+}
+
+fn again(
+    view: &CheckoutView,
+    provider: Option<&Provider>,
+    naive: &Naive,
+    awaited: bool,
+) -> Option<u32> {
     let late = |it: &Provider| {
         let waits = |event: &EventRow| {
             event.done_at.is_none() && event.due_at.is_some() && event.tries < Some(TRIES_MAX)
@@ -120,7 +154,7 @@ fn again(view: &CheckoutView, provider: Option<&Provider>, naive: &Naive) -> Opt
         _ if *naive == Naive::Running => Some(OPEN_MS),
         (_, Face::InReview) => Some(REVIEW_MS),
         (false, _) => Some(OPEN_MS),
-        (true, _) if provider.is_none_or(late) => Some(NEWS_MS),
+        (true, _) if awaited || provider.is_none_or(late) => Some(NEWS_MS),
         (true, _) => None,
     }
 }

@@ -6,7 +6,11 @@ use std::{
 };
 
 use app::pages::lab::{naive::Try, scenario::Scenario};
-use domain::id::{CheckoutId, CustomerId};
+use domain::{
+    id::{CheckoutId, CustomerId},
+    schedule::Timestamp,
+};
+use uuid::Uuid;
 
 use super::scripts::Fault;
 
@@ -26,6 +30,8 @@ pub struct Run {
     pub fault: Fault,
     /// The scripts that are still installed.
     pub scripts: Vec<u64>,
+    /// The wishes for money back that it may make, one after the other.
+    pub wishes: [Uuid; 2],
     /// Where the naive shop stands.
     pub naive: NaiveRun,
 }
@@ -47,6 +53,8 @@ pub enum NaiveRun {
         tries: Vec<Try>,
         /// What its references begin with.
         reference: String,
+        /// Until when something may still come of its tries.
+        until: Timestamp,
     },
 }
 
@@ -59,19 +67,25 @@ impl Runs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers one; gives the scripts that nobody needs any more: those of this visitor's earlier
-    /// ones, and of the oldest where there are too many.
-    pub fn begin(&self, run: Run) -> Vec<u64> {
+    /// Remembers one; gives those whose faults nobody needs any more: this visitor's earlier ones,
+    /// and the oldest where there are too many.
+    pub fn begin(&self, run: Run) -> Vec<Run> {
         let mut runs = self.lock();
         let mut over = Vec::new();
         for earlier in runs.iter_mut().filter(|it| it.customer == run.customer) {
-            over.append(&mut earlier.scripts);
+            over.push(earlier.clone());
+            earlier.scripts.clear();
         }
         while runs.len() >= RUNS_MAX {
-            over.extend(runs.pop_front().map(|it| it.scripts).unwrap_or_default());
+            over.extend(runs.pop_front());
         }
         runs.push_back(run);
         over
+    }
+
+    /// Scripts that were installed later.
+    pub fn add_scripts(&self, checkout: CheckoutId, scripts: Vec<u64>) {
+        self.change(checkout, |it| it.scripts.extend(scripts));
     }
 
     /// A visitor's run of a checkout.

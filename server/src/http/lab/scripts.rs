@@ -4,6 +4,8 @@
 //! about them: nobody else's payment meets it. With the card it is all a scenario consists of, so
 //! that the naive shop can be given the very same.
 
+use std::time::Duration;
+
 use app::pages::lab::{FIELDS, scenario::Scenario};
 use app::text::{Lang, lab::choices};
 use serde_json::{Value, json};
@@ -19,8 +21,15 @@ pub struct Fault {
     stays: bool,
     /// The last step of the second is.
     silent: bool,
+    /// What becomes of requests that give money back; step by step.
+    back: Vec<Value>,
+    /// The provider's door is shut until this payment met it. Nothing can refuse the connection of
+    /// one payment alone: nobody knows whose it is before a byte was sent.
+    pub door: bool,
     /// What is paid with.
     pub token: &'static str,
+    /// How long after Pay something may still happen that nobody waits for.
+    pub lasts: Duration,
 }
 
 /// Words of a form, one for each of its fields.
@@ -50,31 +59,62 @@ fn busy() -> Value {
     status(429, r#"{"error":{"type":"rate_limited","message":"too many requests"}}"#)
 }
 
+fn error(code: u16, word: &str) -> Value {
+    status(code, &json!({"error": {"type": word, "message": "so it says"}}).to_string())
+}
+
+fn refuses_to_give_back() -> Value {
+    json!({"execute": false, "answer": error(422, "payment_not_refundable")})
+}
+
+fn script(operation: &str, prefix: &str, steps: &[Value], stays: bool) -> Value {
+    let after = if stays { "repeat_last" } else { "normal" };
+    let matches = json!({
+        "door": "examplepay", "operation": operation, "of_key_prefix": prefix,
+    });
+    json!({"match": matches, "steps": steps, "after_steps": after})
+}
+
 impl Fault {
     fn taking(steps: impl Into<Vec<Value>>) -> Self {
-        Self { take: steps.into(), ask: Vec::new(), stays: false, silent: false, token: "tok_visa" }
+        Self {
+            take: steps.into(),
+            ask: Vec::new(),
+            stays: false,
+            silent: false,
+            back: Vec::new(),
+            door: false,
+            token: "tok_visa",
+            lasts: Duration::ZERO,
+        }
+    }
+
+    fn paying_with(token: &'static str) -> Self {
+        Self { token, ..Self::taking([]) }
     }
 
     fn asking(self, step: &Value, times: usize) -> Self {
         Self { ask: vec![step.clone(); times], ..self }
     }
 
-    /// A listed scenario's fault; `None` for what a visitor puts together.
-    pub fn of(scenario: Scenario) -> Option<Self> {
+    /// A listed scenario's fault in a shop of this pace; `None` for what a visitor puts together.
+    pub fn of(scenario: Scenario, time_scale: f64) -> Option<Self> {
         let silent = json!({"mode": "never"});
         let hidden = json!({"execute": true, "answer": lost(), "webhook": silent});
         let undone = json!({"execute": false, "answer": lost()});
         Some(match scenario {
             Scenario::NeverArrived => Self::taking([undone]),
             Scenario::LostResponse => Self::taking([hidden]),
-            Scenario::Processing => Self { token: "tok_processing", ..Self::taking([]) },
+            Scenario::Processing => Self::paying_with("tok_processing"),
             Scenario::WebhookFirst => {
                 Self::taking([json!({"delay_ms": 2500, "webhook": {"mode": "before_response"}})])
             }
             Scenario::SameMoment => Self::taking([
                 json!({"delay_ms": 3, "webhook": {"mode": "copies", "copies": 2, "delay_ms": 0}}),
             ]),
-            Scenario::OtherPayload => Self::taking([]),
+            Scenario::OtherPayload | Scenario::TwoOrders | Scenario::RefundTwice => {
+                Self::taking([])
+            }
             Scenario::WorkerDies => {
                 Self::taking([json!({"answer": {"kind": "never"}, "webhook": silent})])
             }
@@ -82,6 +122,43 @@ impl Fault {
                 let drop = json!({"answer": lost()});
                 Self { stays: true, silent: true, ..Self::taking([hidden]).asking(&drop, 1) }
             }
+            Scenario::PaymentStory => Self::taking([json!({
+                "answer": lost(), "webhook": {"mode": "delayed", "delay_ms": 6000},
+            })]),
+            Scenario::NewsAfterLoss => Self::taking([json!({
+                "answer": lost(), "webhook": {"mode": "delayed", "delay_ms": 2000},
+                "lookup": {"not_found_for_ms": 10_000},
+            })]),
+            // Whoever sends again meets the same.
+            Scenario::TooSlow => {
+                Self::taking(vec![json!({"delay_ms": 8000, "webhook": silent}); 3])
+            }
+            Scenario::Overtaken => {
+                // The first repeat is due after half a minute, and after one more question.
+                let lasts = Duration::from_secs(75).mul_f64(time_scale);
+                let late = u64::try_from(lasts.as_millis()).unwrap_or(u64::MAX);
+                let first = json!({"execute": "later", "execute_after_ms": late, "answer": lost()});
+                Self { lasts, ..Self::taking([first]) }
+            }
+            Scenario::RefundBehind500 => {
+                let back = json!({"answer": broken(), "save": true, "webhook": silent});
+                Self { back: vec![back], ..Self::taking([]) }
+            }
+            Scenario::RefundRefused => {
+                Self { back: vec![refuses_to_give_back()], ..Self::taking([]) }
+            }
+            Scenario::RefundPending => Self::paying_with("tok_refund_pending"),
+            Scenario::RefundRefusedLater => Self::paying_with("tok_refund_refused_later"),
+            Scenario::RefundComesBack => Self::paying_with("tok_refund_fails_later"),
+            Scenario::Refused => Self { door: true, ..Self::taking([]) },
+            Scenario::ProcessingDeclined => Self::paying_with("tok_processing_declined"),
+            Scenario::NewsReversed => Self {
+                token: "tok_processing",
+                ..Self::taking([json!({"webhook": {"reverse": true}})])
+            },
+            Scenario::ForeignNews => Self::taking([json!({
+                "answer": lost(), "webhook": {"mode": "before_response", "wrong": "reference"},
+            })]),
             Scenario::Behind500 => {
                 Self::taking([json!({"answer": broken(), "save": true, "webhook": silent})])
             }
@@ -103,7 +180,7 @@ impl Fault {
                 let forged = json!({"mode": "before_response", "wrong": "signature"});
                 Self::taking([json!({"answer": lost(), "webhook": forged})])
             }
-            Scenario::WrongAmount => Self { token: "tok_wrong_amount", ..Self::taking([]) },
+            Scenario::WrongAmount => Self::paying_with("tok_wrong_amount"),
             Scenario::NotFoundYet => Self::taking([json!({
                 "answer": lost(), "webhook": silent, "lookup": {"not_found_for_ms": 8000},
             })]),
@@ -117,7 +194,8 @@ impl Fault {
 
     /// The fault that a form describes; its words are among those offered.
     pub fn chosen(words: &Chosen) -> Self {
-        let [execute, answer, webhook, lookup, card, times] = words.each_ref().map(String::as_str);
+        let [execute, answer, webhook, lookup, card, refund, times] =
+            words.each_ref().map(String::as_str);
         let mut step = match execute {
             "no" => json!({"execute": false}),
             "later" => json!({"execute": "later", "execute_after_ms": 5000}),
@@ -125,11 +203,18 @@ impl Fault {
         };
         match answer {
             "slow" => step["delay_ms"] = json!(3000),
+            "late" => step["delay_ms"] = json!(8000),
             "drop" => step["answer"] = lost(),
             "cut" => step["answer"] = json!({"kind": "cut_mid_body"}),
             "never" => step["answer"] = json!({"kind": "never"}),
             "error" | "error_saved" => step["answer"] = broken(),
             "busy" => step["answer"] = busy(),
+            "in_use" => step["answer"] = error(409, "idempotency_key_in_use"),
+            // Whoever says this by its contract has done nothing.
+            "malformed" => {
+                step = json!({"execute": false, "answer": error(400, "invalid_request")});
+            }
+            "unlisted" => step["answer"] = error(422, "something_new"),
             "html" => step["answer"] = status(200, "<html><body>Welcome</body></html>"),
             _ => {}
         }
@@ -141,8 +226,10 @@ impl Fault {
             "never" => json!({"mode": "never"}),
             "delayed" => json!({"mode": "delayed", "delay_ms": 10_000}),
             "copies" => json!({"mode": "copies", "copies": 3}),
+            "reversed" => json!({"reverse": true}),
             "forged" => json!({"wrong": "signature"}),
-            "amount" => json!({"wrong": "amount"}),
+            "live" => json!({"wrong": "livemode"}),
+            "amount" | "currency" | "reference" | "account" => json!({"wrong": webhook}),
             _ => json!({}),
         };
         if lookup == "hidden" {
@@ -150,31 +237,49 @@ impl Fault {
         }
         let token = match card {
             "declined" => "tok_declined",
+            "poor" => "tok_insufficient_funds",
             "processing" => "tok_processing",
+            "processing_declined" => "tok_processing_declined",
             "amount" => "tok_wrong_amount",
             "currency" => "tok_wrong_currency",
             "unknown" => "tok_unknown_status",
             "bank" => "tok_3ds",
+            "hosted" => "tok_hosted_card",
+            "refund_pending" => "tok_refund_pending",
+            "refund_refused" => "tok_refund_refused_later",
+            "refund_back" => "tok_refund_fails_later",
             _ => "tok_visa",
         };
-        let stays = times == "always";
-        let fault = Self { token, stays, silent: stays, ..Self::taking([step]) };
+        let back = match refund {
+            "drop" => vec![json!({"answer": lost()})],
+            "error" => vec![json!({"answer": broken(), "save": true})],
+            "never" => vec![json!({"answer": {"kind": "never"}})],
+            "no" => vec![refuses_to_give_back()],
+            "undone" => vec![json!({"execute": false, "answer": lost()})],
+            _ => Vec::new(),
+        };
+        let (stays, door) = (times == "always", answer == "refused");
+        let fault = Self { token, stays, silent: stays, back, door, ..Self::taking([step]) };
         match lookup {
             "down" => fault.asking(&json!({"answer": status(503, "{}")}), 3),
+            "denied" => fault.asking(&json!({"answer": error(403, "forbidden")}), 3),
+            "silent" => fault.asking(&json!({"answer": {"kind": "never"}}), 3),
             "dropped" => fault.asking(&json!({"answer": lost()}), 3),
             _ => fault,
         }
     }
 
+    /// As scripts for all refunds whose key begins so.
+    pub fn of_refund(&self, prefix: &str) -> Vec<Value> {
+        let steps = Some(&self.back).filter(|it| !it.is_empty());
+        let steps = steps.map(|steps| script("create_refund", prefix, steps, self.stays));
+        steps.into_iter().collect()
+    }
+
     /// As scripts for all payments whose key begins so.
     pub fn scripts(&self, prefix: &str) -> Vec<Value> {
-        let script = |operation: &str, steps: &[Value], stays: bool| {
-            let after = if stays { "repeat_last" } else { "normal" };
-            let matches = json!({
-                "door": "examplepay", "operation": operation, "of_key_prefix": prefix,
-            });
-            json!({"match": matches, "steps": steps, "after_steps": after})
-        };
+        let script =
+            |operation: &str, steps: &[Value], stays: bool| script(operation, prefix, steps, stays);
         let take = Some(&self.take).filter(|it| !it.is_empty());
         let ask = Some(&self.ask).filter(|it| !it.is_empty());
         let take = take.map(|steps| script("create_payment", steps, self.stays));
@@ -185,12 +290,14 @@ impl Fault {
 
     /// The same without any events, for whoever listens to none.
     pub fn deaf(mut self) -> Self {
-        for step in &mut self.take {
-            step["webhook"] = json!({"mode": "never"});
-        }
-        // What comes after the last step is normal, but for its event.
-        if !self.stays {
-            self.take.push(json!({"webhook": {"mode": "never"}}));
+        for steps in [&mut self.take, &mut self.back] {
+            for step in steps.iter_mut() {
+                step["webhook"] = json!({"mode": "never"});
+            }
+            // What comes after the last step is normal, but for its event.
+            if !self.stays {
+                steps.push(json!({"webhook": {"mode": "never"}}));
+            }
         }
         Self { ask: Vec::new(), stays: true, ..self }
     }

@@ -4,7 +4,7 @@ use std::path::Path as FilePath;
 
 use app::{
     Visitor,
-    pages::lab::scenario::{Proof, Scenario},
+    pages::lab::scenario::{Proof, Scenario, Told},
 };
 use axum::{
     Extension,
@@ -23,7 +23,8 @@ pub async fn file(
     Path(path): Path<String>,
 ) -> Response {
     let named = |Proof { file, code, .. }: Proof| path == file || path == code;
-    if !Scenario::listed().filter_map(Scenario::proof).any(named) {
+    let told = Told::ALL.iter().map(|it| it.proof());
+    if !Scenario::listed().filter_map(Scenario::proof).chain(told).any(named) {
         return nothing_here(&shop, visitor).await;
     }
     let repository = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("..");
