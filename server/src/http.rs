@@ -203,7 +203,8 @@ fn router(shop: Shop, public_url: &str, own_metrics: bool) -> Result<Router, Sta
         .merge(forms)
         .layer(from_fn_with_state(shop.clone(), session::resolve))
         .layer(csrf)
-        .layer(from_fn_with_state(shop.clone(), answer::explain_cross_site));
+        .layer(from_fn_with_state(shop.clone(), answer::explain_cross_site))
+        .layer(from_fn_with_state(shop.clone(), answer::explain_address));
     let mut machines = Router::new()
         .route("/webhooks/{provider}", post(webhook::take))
         .layer(from_fn(body::webhook))

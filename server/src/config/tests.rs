@@ -233,15 +233,21 @@ fn real_money_is_taken_by_all_who_are_paid_or_by_none() {
     };
     let (sandbox, real) = (paypal("api-m.sandbox.paypal.com"), paypal("api-m.paypal.com"));
     let own = vec![KEY.join("=")];
-    let rows: [(&[&[String]], bool, &[&str]); 8] = [
-        (&[&own, &stripe("test"), &sandbox], false, &[]),
-        (&[&stripe("test"), &sandbox], false, &[]),
-        (&[&stripe("live"), &real], true, &[]),
-        (&[&stripe("live")], true, &[]),
-        (&[&real], true, &[]),
-        (&[&own, &real], true, &["PAYONCE_EXAMPLEPAY_API_KEY is set although PAYONCE_PAYPAL_URL"]),
+    // What is set, whether it is real money, and how each line begins that refuses it.
+    type Row = (Vec<String>, bool, &'static [&'static str]);
+    let rows: [Row; 8] = [
+        ([own.clone(), stripe("test"), sandbox.clone()].concat(), false, &[]),
+        ([stripe("test"), sandbox.clone()].concat(), false, &[]),
+        ([stripe("live"), real.clone()].concat(), true, &[]),
+        (stripe("live"), true, &[]),
+        (real.clone(), true, &[]),
         (
-            &[&own, &stripe("live"), &sandbox],
+            [own.clone(), real.clone()].concat(),
+            true,
+            &["PAYONCE_EXAMPLEPAY_API_KEY is set although PAYONCE_PAYPAL_URL"],
+        ),
+        (
+            [own, stripe("live"), sandbox].concat(),
             true,
             &[
                 "PAYONCE_EXAMPLEPAY_API_KEY is set although PAYONCE_STRIPE_API_KEY",
@@ -249,13 +255,12 @@ fn real_money_is_taken_by_all_who_are_paid_or_by_none() {
             ],
         ),
         (
-            &[&stripe("test"), &real],
+            [stripe("test"), real].concat(),
             true,
             &["PAYONCE_STRIPE_API_KEY is a test key although PAYONCE_PAYPAL_URL"],
         ),
     ];
     for (given, real_money, wrong) in rows {
-        let given = given.concat();
         let given: Vec<&str> = given.iter().map(String::as_str).collect();
         match check(&flags(&given)) {
             Ok(config) => {

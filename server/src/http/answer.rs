@@ -228,6 +228,17 @@ pub async fn explain_cross_site(
     Ok(refuse(&shop, stranger(lang, "/"), json, refusal).await)
 }
 
+/// An address that is no text names nothing.
+pub async fn explain_address(State(shop): State<Shop>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    if percent_encoding::percent_decode_str(path).decode_utf8().is_ok() {
+        return next.run(request).await;
+    }
+    let json = wants_json(request.headers());
+    let visitor = stranger(session::language(request.headers()), "/");
+    refuse(&shop, visitor, json, (StatusCode::NOT_FOUND, Problem::NotFound)).await
+}
+
 /// A redirect after a post.
 pub fn see_other(path: &str) -> Response {
     axum::response::Redirect::to(path).into_response()

@@ -11,7 +11,7 @@ use app::{
 use axum::{
     Extension, Json,
     body::Bytes,
-    extract::{Path, Query, State},
+    extract::{Path, RawQuery, State},
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -23,7 +23,6 @@ use domain::{
 };
 use leptos::prelude::*;
 use payments::{AskOutcome, Error, PayOutcome, PayRequest};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
@@ -171,11 +170,27 @@ async fn stranger(shop: &Shop, visitor: Visitor, json: bool, id: CheckoutId) -> 
     }
 }
 
-#[derive(Deserialize)]
-pub struct Notes {
+/// What an address may say after its question mark. It is only about what is shown, so nothing odd
+/// in it keeps a page from anybody.
+#[derive(Default)]
+struct Notes {
     note: Option<String>,
     /// Which provider's own form is asked for.
     with: Option<String>,
+}
+
+impl Notes {
+    fn read(query: Option<&str>) -> Self {
+        let mut notes = Self::default();
+        for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+            match &*name {
+                "note" => notes.note = Some(value.into_owned()),
+                "with" => notes.with = Some(value.into_owned()),
+                _ => {}
+            }
+        }
+        notes
+    }
 }
 
 fn notice(lang: Lang, notes: &Notes) -> Option<&'static str> {
@@ -193,8 +208,9 @@ pub async fn page(
     State(shop): State<Shop>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-    Query(notes): Query<Notes>,
+    RawQuery(query): RawQuery,
 ) -> Response {
+    let notes = Notes::read(query.as_deref());
     let Some(checkout_id) = parse_id(&id) else {
         return answer::problem(&shop, visitor, StatusCode::NOT_FOUND, Problem::NotFound, None)
             .await;

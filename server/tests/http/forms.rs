@@ -92,6 +92,28 @@ async fn a_payment_form_with_anything_odd_is_refused_in_words() {
 }
 
 #[tokio::test]
+async fn nothing_odd_in_an_address_keeps_an_order_from_being_shown() {
+    let shop = TestShop::start().await;
+    let session = shop.session().await;
+    let (action, fields) = shop.form(&session).await;
+    assert_eq!(shop.pay(&session, &action, &fields).await.status, 303);
+    let page = action.trim_end_matches("/pay");
+    for query in ["note=a&note=b", "note=%ff", "with=1&with=stripe", "&&=", "note"] {
+        let answer = shop.get(&format!("{page}?{query}"), Some(&session)).await;
+        assert_eq!(answer.status, 200, "{query}: {}", answer.body);
+        assert!(answer.body.contains("data-panel"), "{query}");
+    }
+    for path in
+        ["/checkout/%ff", "/checkout/%ff/status", "/products/%ff", "/%ff", "/checkout/%ff/pay"]
+    {
+        let answer = shop.get(path, Some(&session)).await;
+        assert_eq!(answer.status, 404, "{path}: {}", answer.body);
+        assert!(answer.body.contains("There is no such page"), "{path}: {}", answer.body);
+    }
+    shop.running.stop().await;
+}
+
+#[tokio::test]
 async fn cart_and_currency_forms_are_read_strictly_too() {
     let shop = TestShop::start().await;
     let session = shop.session().await;
