@@ -45,7 +45,7 @@ pub fn LiveStatus(
                 </p>
             </div>
             {children()}
-            <PayUnknown words=words />
+            <PayUnknown words=words alone=true />
         </div>
         <Follow />
     }

@@ -24,14 +24,23 @@ pub struct UnknownWords {
 pub fn PayUnknown(
     /// Its words.
     words: UnknownWords,
+    /// It stands in place of the order's panel, whose heading is the page's.
+    #[prop(optional)]
+    alone: bool,
 ) -> impl IntoView {
+    let title = view! {
+        <span class="status-mark" aria-hidden="true"></span>
+        {words.title}
+    };
+    let heading = if alone {
+        view! { <h1 tabindex="-1">{title}</h1> }.into_any()
+    } else {
+        view! { <h3 tabindex="-1">{title}</h3> }.into_any()
+    };
     view! {
         <div class="pay-unknown-slot" role="status" aria-live="polite" aria-atomic="true">
             <div class="pay-unknown" data-pay-unknown hidden>
-                <h3 tabindex="-1">
-                    <span class="status-mark" aria-hidden="true"></span>
-                    {words.title}
-                </h3>
+                {heading}
                 <p>{words.text}</p>
                 <p>{words.same}</p>
                 <p data-pay-offline hidden>

@@ -102,7 +102,7 @@ impl Poster {
         form.set_hidden(true);
         browser::show(&self.root, "[data-pay-unknown]", true);
         // The focus goes on to what stands in the form's place.
-        if focused && let Some(told) = browser::find(&self.root, "[data-pay-unknown] h3") {
+        if focused && let Some(told) = browser::find(&self.root, "[data-pay-unknown] [tabindex]") {
             let _refused = told.focus();
         }
         let offered = form.get_attribute("data-pay-attempt").unwrap_or_default();
