@@ -213,6 +213,14 @@ pub fn state(lang: Lang, state: State) -> &'static str {
     }
 }
 
+/// A state of an operation of any kind: only a payment is paid.
+pub fn state_of(lang: Lang, kind: &str, it: State) -> &'static str {
+    match it {
+        State::Succeeded if kind != "payment" => say!(lang, lab.state.done),
+        other => state(lang, other),
+    }
+}
+
 /// Why a person looks at it.
 pub fn reason(lang: Lang, why: ReviewReason) -> &'static str {
     match why {

@@ -263,15 +263,21 @@ fn words(lang: Lang, what: &What) -> (String, Option<String>) {
         }
         What::Moved { kind, number, from, to, source, evidence } => {
             let why = lab::cause(lang, source, evidence);
-            (moved(lang, &lab::operation(lang, kind, *number), *from, *to, why), None)
+            let (from, to) =
+                (from.map(|it| lab::state_of(lang, kind, it)), lab::state_of(lang, kind, *to));
+            (moved(lang, lab::operation(lang, kind, *number), from, to, why), None)
         }
     }
 }
 
-fn moved(lang: Lang, what: &str, from: Option<State>, to: State, why: String) -> String {
-    let what = what.to_owned();
-    let there = lab::state(lang, to);
-    match from.map(|from| lab::state(lang, from)) {
+fn moved(
+    lang: Lang,
+    what: String,
+    from: Option<&'static str>,
+    there: &'static str,
+    why: String,
+) -> String {
+    match from {
         None => say!(lang, lab.act.begins, what = what, to = there, why = why),
         Some(from) if from == there => {
             say!(lang, lab.act.stays, what = what, to = there, why = why)

@@ -141,8 +141,8 @@ fn where_a_post_may_have_been_taken_the_page_claims_nothing_and_leads_to_what_is
 #[test]
 fn a_conflict_leads_to_the_order_that_exists_before_it_speaks_of_another() {
     let rows = [
-        (Lang::en, "look at the order that exists", "your cart"),
-        (Lang::ru, "посмотрите на существующий заказ", "корзину"),
+        (Lang::en, "look first at the order that exists", "your cart"),
+        (Lang::ru, "посмотрите на существующий заказ", "из корзины"),
     ];
     for (lang, first, then) in rows {
         let text = page(lang, &Problem::Conflict, None);
