@@ -215,9 +215,10 @@ pub fn state(lang: Lang, state: State) -> &'static str {
 
 /// A state of an operation of any kind: only a payment is paid.
 pub fn state_of(lang: Lang, kind: &str, it: State) -> &'static str {
-    match it {
-        State::Succeeded if kind != "payment" => say!(lang, lab.state.done),
-        other => state(lang, other),
+    if it == State::Succeeded && kind != "payment" {
+        say!(lang, lab.state.done)
+    } else {
+        state(lang, it)
     }
 }
 

@@ -160,7 +160,7 @@ impl Form {
     }
 }
 
-fn binary(name: &str) -> PathBuf {
+pub fn binary(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_payonce")).with_file_name(name)
 }
 

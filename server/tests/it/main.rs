@@ -20,6 +20,7 @@ mod mails;
 mod partners;
 mod refunds;
 mod reported;
+mod run;
 mod stock;
 mod sweep;
 mod wires;

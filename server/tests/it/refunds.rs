@@ -125,6 +125,135 @@ async fn an_order_that_was_paid_twice_is_refunded_once_all_of_both_went_back() {
     assert_eq!(refundable(&world, &checkout).await, 0);
 }
 
+/// What a compensating refund is at its provider: one key of its own, equal bytes.
+async fn compensated_once(world: &World, about: &str) {
+    let sent: Vec<(String, String)> = world
+        .requests()
+        .await
+        .iter()
+        .filter_map(|it| Some((it["key"].as_str()?, it["body_sha256"].as_str()?)))
+        .filter(|(key, _)| key.starts_with("refund:"))
+        .map(|(key, body)| (key.to_owned(), body.to_owned()))
+        .collect();
+    assert!(!sent.is_empty(), "{about}");
+    assert!(
+        sent.iter().all(|it| it.0.starts_with("refund:comp:") && *it == sent[0]),
+        "{about}: {sent:?}"
+    );
+}
+
+#[tokio::test]
+async fn money_that_comes_for_an_order_that_is_paid_already_goes_back_by_itself_on_every_wire() {
+    for (declined, card) in [
+        ("tok_declined", "tok_visa"),
+        ("stripe:pm_card_visa_chargeDeclined", "stripe:pm_card_visa"),
+        ("paypal:wallet|refused", "paypal:wallet|balance"),
+    ] {
+        let world = world().await;
+        let (declined, funding) = declined.split_once('|').unwrap_or((declined, ""));
+        let checkout = world.buy(declined).await;
+        if !funding.is_empty() {
+            world.approve_at_paypal(&checkout, funding).await;
+        }
+        world.until(&checkout, &["rejected"]).await;
+        let first = crate::attacks::id_of(&world, &checkout, 1).await;
+        let (token, funding) = card.split_once('|').unwrap_or((card, ""));
+        crate::attacks::pay_again(&world, &checkout, token).await;
+        if !funding.is_empty() {
+            world.approve_at_paypal(&checkout, funding).await;
+        }
+        world.agree(&checkout, "succeeded", 1).await;
+        // The answer of what goes back is lost: it is still one refund.
+        world.fault("create_refund", json!([{"answer": {"kind": LOST}}])).await;
+        crate::attacks::decides(&world, &first, "succeeded", false).await;
+        settled(&world, &checkout, &["succeeded"]).await;
+        assert_eq!(world.states(&checkout, "payment").await, ["succeeded"; 2], "{card}");
+        assert_eq!(world.order_state(&checkout).await, "paid", "{card}");
+        let mut effects = world.effects(&checkout).await;
+        effects.sort();
+        let told: Vec<(&str, i64)> = effects.iter().map(|it| (it.0.as_str(), it.1)).collect();
+        assert_eq!(told, [("charge", 2990), ("charge", 2990), ("refund", -2990)], "{card}");
+        compensated_once(&world, card).await;
+        let of = "select count(*) from operations paid join operations back
+             on back.compensates_operation_id = paid.id where paid.attempt = 1";
+        assert_eq!(world.number(of).await, 1, "{card}: it is the first one that goes back");
+        assert_eq!(refundable(&world, &checkout).await, 2990, "{card}: the second one stays");
+        assert_eq!(world.number("select sum(sold) from stock").await, 1, "{card}");
+        assert_eq!(
+            world.number("select count(*) from anomalies where kind = 'late_success'").await,
+            1
+        );
+        assert!(world.next_form(&checkout).await.is_none(), "{card}");
+    }
+}
+
+#[tokio::test]
+async fn money_that_comes_for_an_order_given_up_goes_back_by_itself_on_every_wire() {
+    for ([card, ..], takes) in
+        WIRES.into_iter().zip(["create_payment", "confirm_payment", "capture_payment"])
+    {
+        let world = world().await;
+        let (token, funding) = card.split_once('|').unwrap_or((card, ""));
+        let lost = json!([{"answer": {"kind": LOST}, "webhook": {"mode": "never"}}]);
+        let mut unseen = lost.clone();
+        unseen[0]["lookup"] = json!({"not_found_for_ms": 600_000});
+        world.fault_then(takes, unseen, "repeat_last").await;
+        let checkout = world.buy(token).await;
+        if !funding.is_empty() {
+            world.approve_at_paypal(&checkout, funding).await;
+        }
+        world.until(&checkout, &["pending_confirmation"]).await;
+        let post = world.request(Method::POST, &format!("/checkout/{checkout}/cancel"));
+        let post = post.header("Content-Type", "application/x-www-form-urlencoded").body("");
+        assert_eq!(world.send(post).await.0, 303);
+        world.control("/control/faults/clear", &json!({})).await;
+        world.fault("create_refund", lost).await;
+        settled(&world, &checkout, &["succeeded"]).await;
+        assert_eq!(world.states(&checkout, "payment").await, ["succeeded"], "{card}");
+        assert_eq!(world.order_state(&checkout).await, "refunded", "{card}");
+        let effects = world.effects(&checkout).await;
+        assert_eq!(effects, [("charge".to_owned(), 2990), ("refund".to_owned(), -2990)], "{card}");
+        compensated_once(&world, card).await;
+        assert_eq!(refundable(&world, &checkout).await, 0, "{card}");
+        assert_eq!(world.number("select sum(sold) + sum(reserved) from stock").await, 0, "{card}");
+        assert!(world.next_form(&checkout).await.is_none(), "{card}");
+    }
+}
+
+#[tokio::test]
+async fn old_news_of_a_refund_that_comes_after_newer_news_changes_nothing() {
+    // PayPal tells nothing of a refund that waits.
+    for (card, heard) in [
+        ("tok_refund_pending", ["refund.succeeded", "refund.pending"]),
+        ("stripe:pm_sim_refund_pending", ["refund.updated", "refund.created"]),
+    ] {
+        let world = world().await;
+        let checkout = paid(&world, card).await;
+        world.control("/control/lookups", &json!({"status": 503, "for_ms": 600_000})).await;
+        world.fault("create_refund", json!([{"webhook": {"reverse": true}}])).await;
+        assert_eq!(ask(&world, &checkout, Uuid::new_v4(), 1000).await.0, 202);
+        let told = async || {
+            let all: Vec<String> = sqlx::query_scalar(
+                "select event_type from provider_events where event_type like 'refund.%' order by id",
+            )
+            .fetch_all(world.database())
+            .await
+            .unwrap();
+            all
+        };
+        world.until_that("both are here", async || told().await.len() == 2).await;
+        assert_eq!(told().await, heard, "{card}: the newer one came first");
+        assert_eq!(world.states(&checkout, "refund").await, ["succeeded"], "{card}");
+        world.control("/control/lookups", &json!({})).await;
+        world.until_number("select count(*) from operations where lookup_wanted = 1", 0).await;
+        assert_eq!(world.states(&checkout, "refund").await, ["succeeded"], "{card}");
+        assert!(world.states(&checkout, "external").await.is_empty(), "{card}: it is our own");
+        assert_eq!(world.order_state(&checkout).await, "partially_refunded", "{card}");
+        assert_eq!(balance(&world, &checkout).await, 1990, "{card}");
+        assert_eq!(refundable(&world, &checkout).await, 1990, "{card}");
+    }
+}
+
 #[tokio::test]
 async fn the_same_wish_twenty_times_at_once_is_one_refund_and_another_amount_is_a_conflict() {
     let world = world().await;

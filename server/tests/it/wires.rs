@@ -19,6 +19,8 @@ pub struct Wire {
     /// A body that says "malformed", "not ours to do", and something nobody has listed.
     pub malformed: (u16, &'static str),
     pub unlisted: (u16, &'static str),
+    /// What a 401 says.
+    pub unauthorized: &'static str,
 }
 
 pub const EXAMPLEPAY: Wire = Wire {
@@ -30,6 +32,7 @@ pub const EXAMPLEPAY: Wire = Wire {
     prepares: None,
     malformed: (400, r#"{"error":{"type":"invalid_request","message":"no"}}"#),
     unlisted: (422, r#"{"error":{"type":"something_new","message":"?"}}"#),
+    unauthorized: r#"{"error":{"type":"unauthorized","message":"no"}}"#,
 };
 
 pub const STRIPE: Wire = Wire {
@@ -41,6 +44,7 @@ pub const STRIPE: Wire = Wire {
     prepares: Some("create_payment"),
     malformed: (400, r#"{"error":{"type":"invalid_request_error","message":"no"}}"#),
     unlisted: (422, r#"{"error":{"type":"something_new","message":"?"}}"#),
+    unauthorized: r#"{"error":{"type":"invalid_request_error","message":"no"}}"#,
 };
 
 /// The shopper approves on PayPal's page, each time by what the page offers.
@@ -56,6 +60,7 @@ pub const PAYPAL: Wire = Wire {
         r#"{"name":"INVALID_REQUEST","details":[{"issue":"MALFORMED_REQUEST_JSON"}]}"#,
     ),
     unlisted: (422, r#"{"name":"UNPROCESSABLE_ENTITY","details":[{"issue":"SOMETHING_NEW"}]}"#),
+    unauthorized: r#"{"error":"invalid_token","error_description":"it expired"}"#,
 };
 
 pub const WIRES: [Wire; 3] = [EXAMPLEPAY, STRIPE, PAYPAL];
@@ -363,22 +368,50 @@ async fn an_event_that_names_nothing_but_our_key_is_about_the_operation_of_that_
 
 #[tokio::test]
 async fn an_event_of_the_other_mode_is_kept_told_and_moves_nothing() {
-    let world = World::start().await;
-    let checkout = world.buy(STRIPE.asks).await;
-    world.until(&checkout, &["requires_action"]).await;
-    let id: String = sqlx::query_scalar("select provider_operation_id from operations")
-        .fetch_one(world.database())
-        .await
-        .unwrap();
-    let event = json!({
-        "id": "evt_live", "object": "event", "type": "payment_intent.succeeded", "created": 1_700_000_000,
-        "livemode": true, "request": null,
-        "data": {"object": {"id": id, "object": "payment_intent", "status": "succeeded", "livemode": true}},
-    });
-    let told = world.control("/control/webhooks", &json!({"raw": event, "door": "stripe"})).await;
-    assert!(told.to_string().contains("200"), "{told}");
-    world.until_number("select count(*) from alerts where kind = 'live_mode'", 1).await;
-    assert_eq!(world.state(&checkout).await, "requires_action");
+    for wire in [EXAMPLEPAY, STRIPE] {
+        let world = World::start().await;
+        let checkout = world.buy(wire.asks).await;
+        world.until(&checkout, &["requires_action"]).await;
+        let reference = format!("{}-1", world.reference(&checkout).await);
+        let held = world.ask(&format!("/control/payments?reference={reference}")).await;
+        let id = &held["payments"][0]["id"];
+        let event = match wire.name {
+            "stripe" => json!({
+                "id": "evt_live", "object": "event", "type": "payment_intent.succeeded",
+                "created": 1_700_000_000, "livemode": true, "request": null,
+                "data": {"object": {
+                    "id": id, "object": "payment_intent", "status": "succeeded", "livemode": true,
+                    "amount": 2990, "amount_received": 2990, "currency": "eur",
+                    "metadata": {"reference": reference},
+                }},
+            }),
+            _ => json!({
+                "id": "evt_live", "type": "payment.succeeded", "created_at": 1_700_000_000_000_i64,
+                "livemode": true, "account": "acct_payonce", "request": null,
+                "data": {"object": {
+                    "id": id, "object": "payment", "account": "acct_payonce", "livemode": true,
+                    "reference": reference, "amount_minor": 2990, "currency": "EUR",
+                    "status": "succeeded",
+                }},
+            }),
+        };
+        let before = world.history(&checkout).await;
+        let raw = json!({"raw": event, "door": wire.name});
+        let told = world.control("/control/webhooks", &raw).await;
+        assert!(told.to_string().contains("200"), "{}: {told}", wire.name);
+        let alerts: Vec<String> = sqlx::query_scalar("select kind from alerts")
+            .fetch_all(world.database())
+            .await
+            .unwrap();
+        assert_eq!(alerts, ["live_mode"], "{}", wire.name);
+        let kept = "select count(*) from provider_events
+             where event_id = 'evt_live' and state = 'unmatched' and operation_id is null";
+        assert_eq!(world.number(kept).await, 1, "{}", wire.name);
+        assert_eq!(world.state(&checkout).await, "requires_action", "{}", wire.name);
+        assert_eq!(world.history(&checkout).await, before, "{}", wire.name);
+        assert_eq!(world.order_state(&checkout).await, "awaiting_payment", "{}", wire.name);
+        assert!(world.effects(&checkout).await.is_empty(), "{}", wire.name);
+    }
 }
 
 #[tokio::test]
@@ -406,7 +439,7 @@ async fn a_known_issue_that_says_done_already_is_looked_up_on_paypals_wire() {
 }
 
 #[tokio::test]
-async fn requests_that_are_never_answered_or_done_much_later_end_in_one_charge_on_every_wire() {
+async fn a_door_that_takes_connections_and_says_nothing_ends_in_one_charge_on_every_wire() {
     for wire in WIRES {
         let short = |name: &'static str| (name, "600".to_owned());
         let world = World::with(crate::harness::Options {
@@ -421,26 +454,143 @@ async fn requests_that_are_never_answered_or_done_much_later_end_in_one_charge_o
             ..crate::harness::Options::default()
         })
         .await;
-        let never = || json!({"kind": "never"});
-        for (name, steps) in [
-            ("done, never answered", json!([{"answer": never()}])),
-            ("not done, never answered", json!([{"execute": false, "answer": never()}])),
-            (
-                "done later than anybody waits",
-                json!([{"execute": "later", "execute_after_ms": 2000, "answer": never()}]),
-            ),
-        ] {
-            world.control("/control/faults/clear", &json!({})).await;
-            world.fault(wire.takes, steps).await;
-            let checkout = play(&world, wire, name).await;
-            expect_paid_once(&world, wire, &checkout, name).await;
-        }
-        // The whole door takes connections and says nothing.
-        world.control("/control/faults/clear", &json!({})).await;
         world.control("/control/outage", &json!({"mode": "hang", "for_ms": 2500})).await;
         let checkout = play(&world, wire, "the door hangs").await;
         expect_paid_once(&world, wire, &checkout, "the door hangs").await;
     }
+}
+
+/// What the events are that come the wrong way round, newest news first, and how it ends.
+struct Reversed {
+    wire: Wire,
+    /// What the shopper chooses; behind the bar, on PayPal's page.
+    pays: &'static str,
+    heard: [&'static str; 2],
+    ends: &'static str,
+}
+
+const REVERSED: [Reversed; 6] = [
+    Reversed {
+        wire: EXAMPLEPAY,
+        pays: "tok_processing",
+        heard: ["payment.succeeded", "payment.processing"],
+        ends: "succeeded",
+    },
+    Reversed {
+        wire: EXAMPLEPAY,
+        pays: "tok_processing_declined",
+        heard: ["payment.declined", "payment.processing"],
+        ends: "rejected",
+    },
+    Reversed {
+        wire: STRIPE,
+        pays: "stripe:pm_sim_processing",
+        heard: ["payment_intent.succeeded", "payment_intent.processing"],
+        ends: "succeeded",
+    },
+    Reversed {
+        wire: STRIPE,
+        pays: "stripe:pm_sim_processing_declined",
+        heard: ["payment_intent.payment_failed", "payment_intent.processing"],
+        ends: "rejected",
+    },
+    Reversed {
+        wire: PAYPAL,
+        pays: "paypal:wallet|pending",
+        heard: ["PAYMENT.CAPTURE.COMPLETED", "PAYMENT.CAPTURE.PENDING"],
+        ends: "succeeded",
+    },
+    Reversed {
+        wire: PAYPAL,
+        pays: "paypal:wallet|pending_declined",
+        heard: ["PAYMENT.CAPTURE.DECLINED", "PAYMENT.CAPTURE.PENDING"],
+        ends: "rejected",
+    },
+];
+
+#[tokio::test]
+async fn old_news_that_comes_after_newer_news_changes_nothing_on_every_wire() {
+    for Reversed { wire, pays, heard, ends } in REVERSED {
+        let about = format!("{}, {pays}", wire.name);
+        let world = World::start().await;
+        // From the request on nothing but events tells.
+        let blind = json!({"not_found_for_ms": 600_000});
+        world.fault(wire.takes, json!([{"webhook": {"reverse": true}, "lookup": blind}])).await;
+        let (pays, funding) = pays.split_once('|').unwrap_or((pays, ""));
+        let checkout = world.buy(pays).await;
+        approve(&world, wire, &checkout, funding).await;
+        let told = async || {
+            let all: Vec<String> =
+                sqlx::query_scalar("select event_type from provider_events order by id")
+                    .fetch_all(world.database())
+                    .await
+                    .unwrap();
+            all.into_iter().filter(|it| heard.contains(&it.as_str())).collect::<Vec<_>>()
+        };
+        world
+            .until_that(&format!("{about}: both are here"), async || told().await.len() == 2)
+            .await;
+        assert_eq!(told().await, heard, "{about}: the newer one came first");
+        // A success that fits counts at once; a no has to be confirmed by the provider's record.
+        let meanwhile = if ends == "succeeded" { ends } else { "pending_confirmation" };
+        assert_eq!(world.state(&checkout).await, meanwhile, "{about}");
+        world.control("/control/faults/clear", &json!({})).await;
+        world.until(&checkout, &[ends]).await;
+        world.until_number("select count(*) from operations where lookup_wanted = 1", 0).await;
+        world.agree(&checkout, ends, usize::from(ends == "succeeded")).await;
+        let history = world.history(&checkout).await;
+        let moved = history.iter().filter(|it| *it == ends).count();
+        assert_eq!((moved, history.last().map(String::as_str)), (1, Some(ends)), "{about}");
+        let again = world.next_form(&checkout).await.is_some();
+        assert_eq!(again, ends == "rejected", "{about}: another attempt");
+        assert_eq!(
+            world.number("select count(*) from provider_events where state <> 'applied'").await,
+            0
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_abandoned_confirmation_is_asked_about_and_closed_at_stripe_before_it_ends_here() {
+    let world = World::with(crate::harness::Options {
+        scale: "0.005",
+        ..crate::harness::Options::default()
+    })
+    .await;
+    world.control("/control/webhooks/mode", &json!({"mode": "off"})).await;
+    let checkout = world.buy(STRIPE.asks).await;
+    world.until(&checkout, &["requires_action"]).await;
+    let id = crate::attacks::id_of(&world, &checkout, 1).await;
+    world.agree(&checkout, "canceled", 0).await;
+    let ended: i64 = sqlx::query_scalar("select at from transitions where to_state = 'canceled'")
+        .fetch_one(world.database())
+        .await
+        .unwrap();
+    let log = world.requests().await;
+    let intent = format!("/v1/payment_intents/{id}");
+    let about_it: Vec<_> =
+        log.iter().filter(|it| it["path"].as_str().unwrap().starts_with(&intent)).collect();
+    let cancel = format!("{intent}/cancel");
+    let closed = about_it.iter().position(|it| it["path"] == cancel.as_str()).expect("a cancel");
+    let asked = about_it[closed - 1];
+    assert_eq!((&asked["method"], &asked["path"]), (&json!("GET"), &json!(intent)));
+    assert_eq!(about_it[closed]["method"], "POST");
+    assert_eq!(about_it[closed]["executed"], true);
+    assert!(
+        about_it[closed]["at_ms"].as_i64().unwrap() <= ended,
+        "it ends here after it ended there"
+    );
+    assert_eq!(about_it.iter().filter(|it| it["path"] == cancel.as_str()).count(), 1);
+    // The question that came before the cancel was one more than those of the wait: the time was over.
+    let deadline: i64 = sqlx::query_scalar("select deadline_at from operations")
+        .fetch_one(world.database())
+        .await
+        .unwrap();
+    assert!(asked["at_ms"].as_i64().unwrap() >= deadline, "{asked}: {deadline}");
+    let held = world
+        .ask(&format!("/control/payments?reference={}-1", world.reference(&checkout).await))
+        .await;
+    assert_eq!(held["payments"][0]["status"], "canceled", "{held}");
 }
 
 /// Declined at the bank, and its PaymentIntent cannot be closed as long as the fault is there: the

@@ -135,7 +135,12 @@ async fn payments(
     }
     if has_capture(it) {
         shown.insert("captures".to_owned(), json!([capture(provider, it)]));
-        let refunds = refunds(db, &it.id).await?;
+        let mut refunds = refunds(db, &it.id).await?;
+        // What lookups are to miss for a while is not shown here either.
+        refunds.retain(|it| {
+            let reference = it.extra["custom_id"].as_str();
+            reference.is_none() || provider.faults.lookup_status(reference) != Some(404)
+        });
         if !refunds.is_empty() {
             let refunds = refunds.iter().map(|refund| show_refund(provider, refund, it));
             shown.insert("refunds".to_owned(), refunds.collect());

@@ -409,6 +409,16 @@ async fn faults_hit_each_operation_and_the_ledger_tells_what_really_happened() {
     paypal.world.control("/control/lookups", &json!({"not_found_for_ms": 60_000})).await;
     assert_eq!(problem(&paypal.get(&format!("{ORDERS}/{id}")).await), "INVALID_RESOURCE_ID");
     paypal.world.control("/control/lookups", &json!({})).await;
+    // A refund that lookups are to miss is not shown in its order either.
+    let refunds = async || {
+        let order = paypal.get(&format!("{ORDERS}/{id}")).await.json();
+        order["purchase_units"][0]["payments"]["refunds"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(refunds().await, 1);
+    let missed = json!({"not_found_for_ms": 60_000, "reference": "r1"});
+    paypal.world.control("/control/lookups", &missed).await;
+    assert_eq!(refunds().await, 0);
+    paypal.world.control("/control/lookups", &json!({})).await;
     let logged = paypal.world.ask("/control/requests?key=r1").await["requests"][0].clone();
     assert_eq!((&logged["door"], &logged["reference"]), (&json!("paypal"), &json!("r1")));
     assert!(logged["body"].as_str().unwrap().contains("custom_id"));
