@@ -686,6 +686,16 @@ impl World {
         format!("at {}: {rows:#?}", now.as_millis())
     }
 
+    /// Waits until all news that the provider has made was delivered.
+    pub async fn until_all_is_told(&self) {
+        let all = async || {
+            let told = self.ask("/control/events").await;
+            let rows = told["events"].as_array().unwrap();
+            rows.iter().all(|it| it["due_at"].is_null() || !it["done_at"].is_null())
+        };
+        self.until_that("all news is delivered", all).await;
+    }
+
     /// Waits until a condition on the database holds.
     pub async fn until_number(&self, sql: &'static str, wanted: i64) {
         let mut last = i64::MIN;

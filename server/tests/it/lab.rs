@@ -356,7 +356,7 @@ async fn payments_that_all_time_out_at_once_are_asked_about_one_after_the_other(
     }
     let most =
         "select max(sent) from (select count(*) as sent from attempts group by operation_id)";
-    assert!((3..=18).contains(&world.number(most).await), "requests of one operation");
+    assert!((2..=18).contains(&world.number(most).await), "requests of one operation");
     let sends = "select max(sent) from (select count(*) as sent from attempts
          where step is not null group by operation_id)";
     assert!((1..=4).contains(&world.number(sends).await), "mutating ones");
@@ -364,7 +364,7 @@ async fn payments_that_all_time_out_at_once_are_asked_about_one_after_the_other(
     let log = world.requests().await;
     let times: Vec<i64> = log.iter().map(|it| it["at_ms"].as_i64().unwrap()).collect();
     let (first, last) = (times.iter().min().unwrap(), times.iter().max().unwrap());
-    assert!(times.len() >= 3 * PAYMENTS, "{} requests", times.len());
+    assert!(times.len() >= 2 * PAYMENTS, "{} requests", times.len());
     // One of them may have been slow to arrive; a storm would need a tenth of this time.
     let least = i64::try_from(times.len() * 20).unwrap() * 9 / 10;
     assert!(last - first >= least, "{} requests within {} ms", times.len(), last - first);
