@@ -226,6 +226,7 @@ fn details(
                     </div>
                 }
             })}
+        {asked_for(lang, view, owner)}
         {receipt(lang, view, owner)}
         {asking(lang, view, owner, controls)}
         {may_give_up
@@ -241,20 +242,23 @@ fn details(
     }
 }
 
-/// A refund that was asked for, or the form that asks for one.
+/// A refund that was asked for, and what a person made of it.
+fn asked_for(lang: Lang, view: &CheckoutView, owner: &OwnerView) -> Option<impl IntoView + use<>> {
+    let paid = view.payment.face == Face::Paid;
+    let request = owner.refund_request.as_ref().filter(|_| paid)?;
+    let (state, text) = (request.state, asked(lang, request)?);
+    Some(view! { <p class="notice" data-refund-request=state.as_str()>{text}</p> })
+}
+
+/// The form that asks for a refund.
 fn asking(
     lang: Lang,
     view: &CheckoutView,
     owner: &OwnerView,
     controls: &[Control],
 ) -> Option<impl IntoView + use<>> {
-    let paid = view.payment.face == Face::Paid;
-    let said = owner.refund_request.as_ref().filter(|_| paid);
-    let said = said.and_then(|it| Some((it.state, asked(lang, it)?))).map(|(state, text)| {
-        view! { <p class="asked" data-refund-request=state.as_str()>{text}</p> }
-    });
     let number = owner.ask_refund.filter(|_| controls.contains(&Control::AskRefund));
-    let form = number.map(|number| {
+    number.map(|number| {
         let path = format!("/checkout/{}/refund-request", view.checkout_id);
         let reasons = AskedWhy::ALL.iter().map(|why| {
             view! { <option value=why.as_str()>{asked_why(lang, *why)}</option> }
@@ -276,8 +280,7 @@ fn asking(
                 </form>
             </details>
         }
-    });
-    (said.is_some() || form.is_some()).then(|| view! { {said} {form} })
+    })
 }
 
 /// What was ordered; once it is paid, the receipt.

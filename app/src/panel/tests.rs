@@ -1,5 +1,5 @@
 use domain::{
-    operation::{CanceledWhy, State},
+    operation::{CanceledWhy, ReviewReason, State},
     order::OrderState,
     refund_request::RequestState,
     view::{CheckoutView, Face, RefundView},
@@ -419,4 +419,41 @@ fn an_asked_refund_is_told_until_money_goes_back() {
         assert_eq!(waits, open, "{}: {text}", sample.name);
         assert_eq!(text.contains("could not agree"), declined, "{}: {text}", sample.name);
     }
+}
+
+#[test]
+fn a_check_is_offered_exactly_where_the_provider_is_asked() {
+    let mut asked = 0;
+    for sample in samples::all() {
+        let payment = &sample.view.payment;
+        let beside_a_person = payment.face == Face::InReview
+            && payment.review_reason == Some(ReviewReason::Deadline);
+        let is_asked = payment.face == Face::Checking || beside_a_person;
+        let offered = html(&sample.view).contains("id=\"check-again\"");
+        assert_eq!(offered, is_asked, "{}", sample.name);
+        asked += usize::from(is_asked);
+    }
+    assert!(asked > 1);
+    let mut view = samples::checkout(State::RequiresReview);
+    for (why, offered) in [(ReviewReason::Deadline, true), (ReviewReason::AmountMismatch, false)] {
+        view.payment.review_reason = Some(why);
+        assert_eq!(html(&view).contains("id=\"check-again\""), offered, "{why:?}");
+    }
+}
+
+#[test]
+fn a_receipt_is_called_one_to_keep_unless_its_money_has_to_go_back() {
+    let mut view = samples::checkout(State::Succeeded);
+    for (order, kept) in [(OrderState::Paid, true), (OrderState::RefundDue, false)] {
+        view.order_state = order;
+        assert_eq!(read(&view).contains("this page is your receipt"), kept, "{order:?}");
+    }
+}
+
+#[test]
+fn a_send_that_waits_is_not_called_a_check() {
+    let mut view = samples::checkout(State::RetryScheduled);
+    view.payment.next_check_at = Some(view.now);
+    let text = read(&view);
+    assert!(text.contains("sent once more at") && !text.contains("next check"), "{text}");
 }

@@ -14,7 +14,7 @@ use domain::{
 };
 use payments::Letter;
 
-use super::{Lang, MAIL, cards, money::money, say, time::day};
+use super::{Lang, MAIL, cards, money::money, say, time::date_of};
 
 /// The words for one moment of an operation or an order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -361,7 +361,7 @@ pub fn asked_why(lang: Lang, why: AskedWhy) -> &'static str {
 /// A refund that was asked for: when, and what a person made of it. Nothing once money goes back:
 /// the refund speaks for itself.
 pub fn asked(lang: Lang, request: &RefundRequestView) -> Option<String> {
-    let when = day(lang, request.asked_at);
+    let when = date_of(lang, request.asked_at);
     match request.state {
         RequestState::Open => Some(say!(lang, status.asking.open, when = when)),
         RequestState::Answered => None,

@@ -63,6 +63,11 @@ pub fn day(lang: Lang, at: Timestamp) -> String {
     }
 }
 
+/// The day alone: 1 December 2026, as UTC has it.
+pub fn date_of(lang: Lang, at: Timestamp) -> String {
+    date(lang, at).unwrap_or_else(|| iso(at))
+}
+
 fn date(lang: Lang, at: Timestamp) -> Option<String> {
     let (year, month, day, ..) = civil(at);
     let date = Date::try_new_iso(year, month, day).ok()?;
