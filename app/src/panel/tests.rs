@@ -426,8 +426,8 @@ fn a_check_is_offered_exactly_where_the_provider_is_asked() {
     let mut asked = 0;
     for sample in samples::all() {
         let payment = &sample.view.payment;
-        let beside_a_person = payment.face == Face::InReview
-            && payment.review_reason == Some(ReviewReason::Deadline);
+        let beside_a_person =
+            payment.face == Face::InReview && payment.review_reason == Some(ReviewReason::Deadline);
         let is_asked = payment.face == Face::Checking || beside_a_person;
         let offered = html(&sample.view).contains("id=\"check-again\"");
         assert_eq!(offered, is_asked, "{}", sample.name);

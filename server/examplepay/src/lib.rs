@@ -79,6 +79,8 @@ pub struct Settings {
     pub stripe_webhook_url: Option<String>,
     /// What they are signed with.
     pub stripe_webhook_secret: String,
+    /// Which of them the merchant's endpoint is told, a `*` at the end for the rest of a name.
+    pub stripe_events: Vec<String>,
     /// How long after its last change an intent is found by a search there.
     pub stripe_search_lag: Duration,
     /// Where PayPal's wire is spoken; `None` is three ports above `addr`, or a free one.
@@ -114,6 +116,9 @@ impl Settings {
     }
 }
 
+/// What a shop usually wants to be told over Stripe's wire.
+pub const STRIPE_EVENTS: &str = "payment_intent.*,refund.*,charge.refunded,charge.dispute.*";
+
 impl Default for Settings {
     fn default() -> Self {
         let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
@@ -138,6 +143,7 @@ impl Default for Settings {
             stripe_api_key: "sk_test_payonce_stripe".to_owned(),
             stripe_webhook_url: None,
             stripe_webhook_secret: "whsec_payonce_stripe".to_owned(),
+            stripe_events: STRIPE_EVENTS.split(',').map(str::to_owned).collect(),
             stripe_search_lag: Duration::from_secs(60),
             paypal_addr: None,
             paypal_public_url: None,

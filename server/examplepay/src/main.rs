@@ -92,6 +92,9 @@ struct Flags {
         hide_env_values = true
     )]
     stripe_webhook_secret: String,
+    /// Which of them the merchant's endpoint is told, comma-separated; `*` ends a name.
+    #[arg(long, env = "EXAMPLEPAY_STRIPE_EVENTS", default_value = examplepay::STRIPE_EVENTS, value_delimiter = ',')]
+    stripe_events: Vec<String>,
     /// How long after its last change an intent is found by a search there.
     #[arg(long, env = "EXAMPLEPAY_STRIPE_SEARCH_LAG_MS", default_value_t = 60_000)]
     stripe_search_lag_ms: u64,
@@ -192,6 +195,7 @@ fn settings(flags: Flags) -> Settings {
         stripe_api_key: flags.stripe_api_key,
         stripe_webhook_url: flags.stripe_webhook_url,
         stripe_webhook_secret: flags.stripe_webhook_secret,
+        stripe_events: flags.stripe_events,
         stripe_search_lag: Duration::from_millis(flags.stripe_search_lag_ms),
         paypal_addr: flags.paypal_addr,
         paypal_public_url: flags.paypal_public_url.map(|url| url.trim_end_matches('/').to_owned()),

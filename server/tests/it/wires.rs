@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::World;
+use crate::{
+    harness::{Options, World},
+    reported::NOT_APPLIED,
+};
 
 /// How a provider is paid and made to misbehave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +134,7 @@ async fn a_decline_whose_answer_is_lost_is_still_a_decline_and_takes_nothing() {
 #[tokio::test]
 async fn what_the_shopper_never_confirms_ends_without_money_on_every_wire() {
     for wire in WIRES {
-        let world = World::with(crate::harness::Options {
+        let world = World::with(Options {
             scale: "0.005",
             provider: vec![("EXAMPLEPAY_ACTION_MS", "1200".to_owned())],
             ..crate::harness::Options::default()
@@ -192,7 +195,7 @@ async fn a_paypal_event_that_paypal_did_not_sign_is_refused_and_nothing_is_fetch
 
 #[tokio::test]
 async fn paypal_itself_may_be_asked_whether_an_event_is_its_own() {
-    let world = World::with(crate::harness::Options {
+    let world = World::with(Options {
         shop: vec![("PAYONCE_PAYPAL_WEBHOOK_CHECK", "call".to_owned())],
         ..crate::harness::Options::default()
     })
@@ -442,7 +445,7 @@ async fn a_known_issue_that_says_done_already_is_looked_up_on_paypals_wire() {
 async fn a_door_that_takes_connections_and_says_nothing_ends_in_one_charge_on_every_wire() {
     for wire in WIRES {
         let short = |name: &'static str| (name, "600".to_owned());
-        let world = World::with(crate::harness::Options {
+        let world = World::with(Options {
             shop: vec![
                 short("PAYONCE_EXAMPLEPAY_RESPONSE_TIMEOUT_MS"),
                 short("PAYONCE_STRIPE_RESPONSE_TIMEOUT_MS"),
@@ -552,11 +555,7 @@ async fn old_news_that_comes_after_newer_news_changes_nothing_on_every_wire() {
 
 #[tokio::test]
 async fn an_abandoned_confirmation_is_asked_about_and_closed_at_stripe_before_it_ends_here() {
-    let world = World::with(crate::harness::Options {
-        scale: "0.005",
-        ..crate::harness::Options::default()
-    })
-    .await;
+    let world = World::with(Options { scale: "0.005", ..crate::harness::Options::default() }).await;
     world.control("/control/webhooks/mode", &json!({"mode": "off"})).await;
     let checkout = world.buy(STRIPE.asks).await;
     world.until(&checkout, &["requires_action"]).await;
@@ -647,4 +646,27 @@ async fn a_declined_payment_intent_that_was_paid_meanwhile_is_a_success() {
     world.control(&at, &json!({"status": "succeeded"})).await;
     world.agree(&checkout, "succeeded", 1).await;
     assert!(!world.history(&checkout).await.contains(&"rejected".to_owned()));
+}
+
+/// An endpoint that is told everything hears of charges too, whose news is news of their intent.
+#[tokio::test]
+async fn all_of_stripes_events_tell_no_more_than_those_that_are_needed() {
+    let every = vec![("EXAMPLEPAY_STRIPE_EVENTS", "*".to_owned())];
+    let world = World::with(Options { provider: every, ..Options::default() }).await;
+    for (card, state, charges) in [
+        ("stripe:pm_card_visa", "succeeded", 1),
+        ("stripe:pm_card_visa_chargeDeclined", "rejected", 0),
+        ("stripe:pm_sim_processing", "succeeded", 1),
+        ("stripe:pm_sim_processing_declined", "rejected", 0),
+    ] {
+        let checkout = world.buy(card).await;
+        world.agree(&checkout, state, charges).await;
+    }
+    world.until_all_is_told().await;
+    world.until_number(NOT_APPLIED, 0).await;
+    let of_charges = "select count(distinct event_type) from provider_events
+         where event_type in ('charge.succeeded', 'charge.failed', 'charge.pending')";
+    assert_eq!(world.number(of_charges).await, 3);
+    assert_eq!(world.number("select count(*) from alerts").await, 0);
+    assert_eq!(world.number("select count(*) from anomalies").await, 0);
 }

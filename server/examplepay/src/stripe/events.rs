@@ -56,7 +56,32 @@ pub async fn intent(
         "canceled" => "payment_intent.canceled",
         _ => return Ok(()),
     };
-    emit(provider, db, kind, id, show::intent(provider, &it), asked).await
+    emit(provider, db, kind, id, show::intent(provider, &it), asked).await?;
+    let Some(kind) = of_charge(&it) else { return Ok(()) };
+    let hook = beside(asked.hook);
+    let asked = Asked { hook: &hook, ..asked.clone() };
+    emit(provider, db, kind, id, show::charge(&it), &asked).await
+}
+
+/// What is told of the charge beside its intent.
+fn of_charge(it: &Payment) -> Option<&'static str> {
+    it.charge.as_ref()?;
+    match it.status.as_str() {
+        "succeeded" if it.extra["capture_method"] == "manual" => Some("charge.captured"),
+        "succeeded" | "authorized" => Some("charge.succeeded"),
+        "processing" => Some("charge.pending"),
+        "declined" => Some("charge.failed"),
+        _ => None,
+    }
+}
+
+/// Whether the merchant's endpoint is told of events of a type.
+fn is_wanted(provider: &Provider, kind: &str) -> bool {
+    let wanted = &provider.settings.stripe_events;
+    wanted.iter().any(|it| match it.trim().strip_suffix('*') {
+        Some(begin) => kind.starts_with(begin),
+        None => kind == it.trim(),
+    })
 }
 
 /// Tells where a refund stands now.
@@ -107,8 +132,12 @@ async fn emit(
     let mut body = event(kind, &object, asked);
     distort(&mut body, asked.hook.wrong);
     let id = body["id"].as_str().unwrap_or_default().to_owned();
+    let unheard = Hook { mode: Some(Mode::Never), ..Hook::default() };
+    let wanted = is_wanted(provider, kind);
+    body["pending_webhooks"] = json!(i32::from(wanted));
+    let hook = if wanted { asked.hook } else { &unheard };
     let news = News { wire: Wire::Stripe, id: &id, of, kind, body: &body, key: asked.key };
-    webhooks::queue(provider, db, &news, asked.hook).await
+    webhooks::queue(provider, db, &news, hook).await
 }
 
 fn distort(event: &mut Value, wrong: Option<Wrong>) {

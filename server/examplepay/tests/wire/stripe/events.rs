@@ -33,6 +33,33 @@ async fn events_are_signed_and_name_request_and_object() {
 }
 
 #[tokio::test]
+async fn what_becomes_of_a_charge_is_told_to_whoever_wants_to_hear_of_it() {
+    let rows: [(&str, &[&str]); 3] = [
+        ("pm_card_visa", &["charge.succeeded"]),
+        ("pm_card_visa_chargeDeclined", &["charge.failed"]),
+        ("pm_sim_processing", &["charge.pending", "charge.succeeded"]),
+    ];
+    for (method, wanted) in rows {
+        let world = World::with(|it| it.stripe_events = vec!["charge.*".to_owned()]).await;
+        pay(&world, "k1", method).await.unwrap();
+        assert_eq!(kinds(&world, wanted.len()).await, wanted, "{method}");
+        for received in world.stripe_received() {
+            assert!(genuine(&received));
+            let object = &event(&received)["data"]["object"];
+            assert_eq!(object["object"], "charge", "{method}");
+            assert!(object["payment_intent"].as_str().unwrap().starts_with("pi_"), "{method}");
+        }
+    }
+    // Usually nobody does: they are made and listed all the same.
+    let world = World::start().await;
+    pay(&world, "k1", "pm_card_visa").await.unwrap();
+    kinds(&world, 2).await;
+    let listed = get(&world, "/v1/events?type=charge.succeeded").await.json();
+    assert_eq!(listed["data"][0]["pending_webhooks"], 0, "{listed}");
+    assert_eq!(listed["data"][0]["data"]["object"]["amount_captured"], 1999, "{listed}");
+}
+
+#[tokio::test]
 async fn every_turn_of_an_intent_has_its_event() {
     let rows: [(&str, &[&str]); 4] = [
         (
