@@ -20,7 +20,7 @@ use crate::{
     faults::{self, Hook, Lookups, Script},
     fresh,
     ledger::{self, Asked, Back, GivenBack, record},
-    now_ms, page, partners,
+    now_ms, page, partners, paypal,
     serve::Mode,
     webhooks,
     wire::Wire,
@@ -255,11 +255,11 @@ async fn turn(
     Path(id): Path<String>,
     Json(body): Json<TurnBody>,
 ) -> Answer {
-    const WORDS: [&str; 6] =
-        ["succeeded", "declined", "canceled", "processing", "reversed", "approved"];
+    const WORDS: [&str; 7] =
+        ["succeeded", "declined", "canceled", "processing", "reversed", "approved", "unapproved"];
     if !WORDS.contains(&body.status.as_str()) {
         return Err(bad(
-            "status is succeeded, declined, canceled, processing, reversed or approved",
+            "status is succeeded, declined, canceled, processing, reversed, approved or unapproved",
         ));
     }
     let mut tx = provider.db.begin().await?;
@@ -276,9 +276,18 @@ async fn turn(
     if body.status == "approved" && !approvable {
         return Err(bad("only an order of PayPal's wire that nobody has approved is approved"));
     }
+    let approved = before.wire == Wire::PayPal && before.status == "approved";
+    if body.status == "unapproved" && !approved {
+        return Err(bad("only an approval over PayPal's wire that was not captured is taken back"));
+    }
     let hook = Hook { mode: body.silent.then_some(faults::Mode::Never), ..Hook::default() };
     let asked = Asked { key: "", request_id: "req_control", hook: &hook, later: true };
-    ledger::turn(&provider, &mut tx, &id, &body.status, &asked).await?;
+    if body.status == "unapproved" {
+        ledger::turn(&provider, &mut tx, &id, "created", &asked).await?;
+        paypal::events::unapproved(&provider, &mut tx, &id, &asked).await?;
+    } else {
+        ledger::turn(&provider, &mut tx, &id, &body.status, &asked).await?;
+    }
     let now = record::payment(&mut tx, &id).await?;
     tx.commit().await?;
     Ok(Json(now.map(|it| ledger::neutral(&provider, &it)).unwrap_or_default()))

@@ -670,3 +670,29 @@ async fn all_of_stripes_events_tell_no_more_than_those_that_are_needed() {
     assert_eq!(world.number("select count(*) from alerts").await, 0);
     assert_eq!(world.number("select count(*) from anomalies").await, 0);
 }
+
+/// PayPal takes an approval back that was not captured for three hours: by then the capture whose
+/// outcome is unknown is known to have taken nothing so far.
+#[tokio::test]
+async fn an_approval_that_paypal_takes_back_before_the_capture_is_told_and_nothing_is_taken() {
+    let world = World::start().await;
+    let lost = json!([{"execute": false, "answer": {"kind": "drop_before_headers"}}]);
+    world.fault_then("capture_payment", lost, "repeat_last").await;
+    let checkout = world.buy("paypal:wallet").await;
+    world.approve_at_paypal(&checkout, "balance").await;
+    world.until(&checkout, &["pending_confirmation"]).await;
+    let id: String = sqlx::query_scalar("select provider_operation_id from operations")
+        .fetch_one(world.database())
+        .await
+        .unwrap();
+    let back = json!({"status": "unapproved"});
+    world.control(&format!("/control/payments/{id}"), &back).await;
+    let told = "select count(*) from provider_events where state = 'applied'
+         and event_type = 'CHECKOUT.PAYMENT-APPROVAL.REVERSED'";
+    world.until_number(told, 1).await;
+    world.until(&checkout, &["requires_action"]).await;
+    assert_eq!(world.status(&checkout).await["face"], "confirm_at_bank");
+    assert!(world.next_form(&checkout).await.is_none(), "that order may still be paid");
+    assert!(world.effects(&checkout).await.is_empty());
+    assert_eq!(world.number("select count(*) from alerts").await, 0);
+}

@@ -52,6 +52,21 @@ pub async fn order(
     emit(provider, db, (kind, id), body, asked).await
 }
 
+/// What is told of an approval that nobody captured in time.
+const UNAPPROVED: &str = "CHECKOUT.PAYMENT-APPROVAL.REVERSED";
+
+/// Tells that an approval was taken back.
+pub async fn unapproved(
+    provider: &Provider,
+    db: &mut SqliteConnection,
+    id: &str,
+    asked: &Asked<'_>,
+) -> sqlx::Result<()> {
+    let it = record::payment(db, id).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let body = about(provider, db, &it, UNAPPROVED).await?;
+    emit(provider, db, (UNAPPROVED, id), body, asked).await
+}
+
 /// An event of this kind about an order: the order itself, its authorization, or its capture.
 async fn about(
     provider: &Provider,
@@ -59,6 +74,11 @@ async fn about(
     it: &Payment,
     kind: &str,
 ) -> sqlx::Result<Value> {
+    if kind == UNAPPROVED {
+        let order = show::order(provider, db, it).await?;
+        let resource = json!({"order_id": it.id, "purchase_units": order["purchase_units"]});
+        return Ok(event(kind, "payment-approval", &resource));
+    }
     if kind.starts_with("CHECKOUT.") {
         return Ok(event(kind, "checkout-order", &show::order(provider, db, it).await?));
     }

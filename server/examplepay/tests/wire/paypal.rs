@@ -437,6 +437,30 @@ async fn an_approval_that_comes_too_late_decides_nothing() {
 }
 
 #[tokio::test]
+async fn an_approval_that_is_taken_back_is_told_and_cannot_be_captured_until_there_is_another() {
+    let paypal = PayPal::start().await;
+    let id = paypal.approved("k1", "balance").await;
+    let turn = format!("/control/payments/{id}");
+    paypal.world.control(&turn, &json!({"status": "unapproved"})).await;
+    assert_eq!(problem(&paypal.capture(&id, "c1").await.unwrap()), "ORDER_NOT_APPROVED");
+    let told = || {
+        let all = paypal.world.paypal_received();
+        let all = all.iter().map(|(_, body)| serde_json::from_str::<Value>(body).unwrap());
+        all.filter(|it| it["event_type"] == "CHECKOUT.PAYMENT-APPROVAL.REVERSED")
+            .collect::<Vec<_>>()
+    };
+    until("it is told", async || told().len() == 1).await;
+    let resource = &told()[0]["resource"];
+    assert_eq!(resource["order_id"], *id);
+    assert_eq!(resource["purchase_units"][0]["custom_id"], "k1");
+    assert_eq!(paypal.press(&id, "approve", "balance").await.0, 303);
+    assert_eq!(paypal.capture(&id, "c2").await.unwrap().status, 201);
+    assert_eq!(paypal.world.effects("k1").await.len(), 1);
+    let refused = paypal.world.try_control(&turn, &json!({"status": "unapproved"})).await;
+    assert_eq!(refused.status, 400, "what was captured is no approval any more");
+}
+
+#[tokio::test]
 async fn an_outage_may_close_this_door_alone() {
     let paypal = PayPal::start().await;
     let outage = |mode| json!({"mode": mode, "door": "paypal"});
