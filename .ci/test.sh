@@ -22,14 +22,14 @@ unit() {
   heading "Building the programs" "3 minutes the first time"
   cargo build -p examplepay
   cargo build -p server
-  heading "Tests without a browser" "4 minutes"
+  heading "Tests without a browser" "10 minutes"
   cargo test -p domain -p payments -p examplepay -p server
   cargo test -p app --features ssr
 }
 
 e2e() {
   sh .ci/build.sh
-  heading "Browser stories" "2 minutes"
+  heading "Browser stories" "8 minutes"
   CHROMIUM=$(find_chromium) || die "no Chromium was found: run 'make setup'"
   export CHROMIUM
   (cd end2end && npx playwright test)
