@@ -49,10 +49,10 @@ test("a purchase by keyboard alone, and the focus is seen at every stop", async 
   expect(await page.evaluate(() => document.activeElement!.id)).toBe("content");
   await tabTo(page, "a[href='/products/cups']");
   await page.keyboard.press("Enter");
-  await expect(page).toHaveURL(/cups$/);
+  await page.waitForURL(/cups$/);
   await tabTo(page, "form.buy button");
   await page.keyboard.press("Enter");
-  await expect(page).toHaveURL(/\/cart$/);
+  await page.waitForURL(/\/cart$/);
   await tabTo(page, "a[href='/checkout']");
   await page.keyboard.press("Enter");
   await shop.awake();

@@ -14,9 +14,12 @@ export class Shop {
     await expect(this.page).toHaveURL(/\/cart$/);
     await this.page.locator("a[href='/checkout']").click();
     await expect(this.page).toHaveURL(/\/checkout$/);
+    // The address changes before the page has been read; the button stands at the form's end.
+    await expect(this.payButton).toBeVisible();
   }
 
   async choose(token: string) {
+    await this.page.locator(`input[name=payment_token][value="${token}"]`).waitFor({ state: "attached" });
     await this.page.evaluate((value) => document.querySelector(`input[value="${value}"]`)?.closest("details")?.setAttribute("open", ""), token);
     await this.page.locator(`input[name=payment_token][value="${token}"]`).check({ force: true });
   }
