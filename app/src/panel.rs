@@ -24,7 +24,7 @@ use crate::{
             Control, Words, asked, asked_why, controls, doing, face_word, invoice, parcel, refund,
             words,
         },
-        time::{day, iso, near},
+        time::{date_of, day, iso, near},
     },
 };
 
@@ -387,6 +387,7 @@ fn refunds(lang: Lang, refunds: &[RefundView]) -> Option<impl IntoView + use<>> 
                     <span>{money(lang, row.amount)}</span>
                     " "
                     {words.heading.clone()}
+                    {sent_on(lang, row)}
                     {more(row.state, &words)}
                 </li>
             }
@@ -396,6 +397,13 @@ fn refunds(lang: Lang, refunds: &[RefundView]) -> Option<impl IntoView + use<>> 
         <h3>{say!(lang, status.label.refunds)}</h3>
         <ul class="refunds">{rows}</ul>
     })
+}
+
+/// The day on which money went back, once it is known that it did.
+fn sent_on(lang: Lang, row: &RefundView) -> Option<impl IntoView + use<>> {
+    let day = date_of(lang, row.since);
+    (row.state == State::Succeeded)
+        .then(|| view! { ", " <time datetime=iso(row.since)>{day}</time> })
 }
 
 #[cfg(test)]

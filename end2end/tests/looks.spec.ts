@@ -211,6 +211,8 @@ test("posts that are not taken: nonsense, another site's, what somebody else has
   }
   await shop.payButton.click();
   await expect(page.getByRole("heading", { name: "Not enough in stock" })).toBeVisible();
+  const [{ left }] = world.rows("select on_hand - reserved - sold as left from stock where sku = 'teapot'");
+  await expect(page.locator("main")).toContainText(left === 0 ? "(none left)" : `(${left} left)`);
   await inspect(page, "sold-out");
   expect(world.rows("select 1 from stock where reserved + sold > on_hand")).toHaveLength(0);
 });

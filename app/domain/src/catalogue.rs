@@ -8,6 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::money::{Currency, Money};
 
+/// A product of which not enough is left for an order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shortage {
+    /// Which product.
+    pub sku: Sku,
+    /// How many are left of it.
+    pub left: u32,
+}
+
 /// A product's short name in addresses, forms and stock rows.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(transparent)]

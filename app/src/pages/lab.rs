@@ -4,7 +4,9 @@
 //! the shop's own and posts to the shop's own address; nothing in the shop knows that it is watched.
 
 pub mod naive;
+pub mod numbers;
 pub mod scenario;
+pub mod storm;
 pub mod timeline;
 pub mod watch;
 
@@ -70,7 +72,7 @@ pub fn LabPage(
             <h2 id="lab-stories">{say!(lang, lab.stories)}</h2>
             {list(Scenario::listed().skip(TESTS).take(STORIES).collect(), TESTS + 1)}
         </section>
-        <Elsewhere />
+        <Sums />
         <section class="lab-list" aria-labelledby="lab-more">
             <h2 id="lab-more">{say!(lang, lab.more)}</h2>
             {list(Scenario::listed().skip(TESTS + STORIES).collect(), TESTS + STORIES + 1)}
@@ -99,43 +101,60 @@ fn ScenarioRow(scenario: Scenario) -> impl IntoView {
             <h3>{scenario.number()} ". " {words.title}</h3>
             <p>{words.story}</p>
             <Start scenario=scenario />
-            {scenario
-                .proof()
-                .map(|it| {
-                    view! {
-                        <details class="lab-more">
-                            <summary>{say!(lang, lab.test_and_code)}</summary>
-                            {proof(it)}
-                        </details>
-                    }
-                })}
+            {scenario.proof().map(more_about)}
         </li>
     }
     .into_any()
 }
 
-/// What one checkout cannot play, and the tests that do.
+/// What is about more than one payment: pages of their own, and tests.
 #[component]
-fn Elsewhere() -> impl IntoView {
+fn Sums() -> impl IntoView {
     let lang = text::lang();
     let rows = Told::ALL.iter().map(|it| {
         let words = lab::told(lang, *it);
+        let page = it.page().map(|path| {
+            let verb = match it {
+                Told::Numbers => say!(lang, lab.sums.count),
+                Told::ManyAtOnce | Told::InvoiceWithoutKeys => say!(lang, lab.sums.work_out),
+            };
+            view! {
+                <a class="button quiet" href=path>
+                    {verb}
+                    <span class="visually-hidden">
+                        {say!(lang, lab.start_of, title = words.title)}
+                    </span>
+                </a>
+            }
+        });
         view! {
             <li data-told=it.as_str()>
                 <h3>{words.title}</h3>
                 <p>{words.story}</p>
-                {proof(it.proof())}
+                {page}
+                {more_about(it.proof())}
             </li>
         }
     });
     view! {
-        <section class="lab-list" aria-labelledby="lab-elsewhere">
-            <h2 id="lab-elsewhere">{say!(lang, lab.elsewhere)}</h2>
-            <p>{say!(lang, lab.elsewhere_lead)}</p>
+        <section class="lab-list" aria-labelledby="lab-sums">
+            <h2 id="lab-sums">{say!(lang, lab.sums.title)}</h2>
+            <p>{say!(lang, lab.sums.lead)}</p>
             <ul class="lab-scenarios">{rows.collect_view()}</ul>
         </section>
     }
     .into_any()
+}
+
+/// Where something is proven, folded away.
+fn more_about(it: Proof) -> impl IntoView {
+    let lang = text::lang();
+    view! {
+        <details class="lab-more">
+            <summary>{say!(lang, lab.test_and_code)}</summary>
+            {proof(it)}
+        </details>
+    }
 }
 
 /// The button that starts a scenario: a plain post.

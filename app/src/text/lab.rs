@@ -1,5 +1,7 @@
 //! The words of the fault lab: its scenarios, and what is said of requests, news and decisions.
 
+use std::time::Duration;
+
 use domain::operation::{ReviewReason, State};
 
 use super::{Lang, money, say};
@@ -46,6 +48,10 @@ pub fn story(lang: Lang, scenario: Scenario) -> Story {
         Scenario::TwoOrders => story!(lang, two_orders),
         Scenario::RefundTwice => story!(lang, refund_twice),
         Scenario::RefundBehind500 => story!(lang, refund_behind_500),
+        Scenario::HalfARequest => story!(lang, half_a_request),
+        Scenario::NewsAndQuestion => story!(lang, news_and_question),
+        Scenario::HiddenRetries => story!(lang, hidden_retries),
+        Scenario::PatienceTooLong => story!(lang, patience_too_long),
         Scenario::Behind500 => story!(lang, behind_500),
         Scenario::CutBody => story!(lang, cut_body),
         Scenario::Busy => story!(lang, busy),
@@ -75,17 +81,37 @@ macro_rules! told {
     };
 }
 
-/// What a story is that is played elsewhere, and why not here.
+/// What a story is that is told by a page or a test of its own.
 pub fn told(lang: Lang, told: Told) -> Story {
     match told {
-        Told::HalfARequest => told!(lang, half_a_request),
-        Told::InvoiceWithoutKeys => told!(lang, invoice_without_keys),
-        Told::NewsAndQuestion => told!(lang, news_and_question),
         Told::ManyAtOnce => told!(lang, many_at_once),
-        Told::HiddenRetries => told!(lang, hidden_retries),
-        Told::PatienceTooLong => told!(lang, patience_too_long),
         Told::Numbers => told!(lang, numbers),
+        Told::InvoiceWithoutKeys => told!(lang, invoice_without_keys),
     }
+}
+
+/// A count with its thousands apart.
+pub fn number(lang: Lang, count: usize) -> String {
+    let (digits, mut text) = (count.to_string(), String::new());
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(if lang == Lang::ru { '\u{a0}' } else { ',' });
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Tenths as a number with one decimal: per mille as per cent.
+pub fn percent(lang: Lang, tenths: usize) -> String {
+    let mark = if lang == Lang::ru { ',' } else { '.' };
+    format!("{}{mark}{}", tenths / 10, tenths % 10)
+}
+
+/// Seconds, with one decimal where they are not whole.
+pub fn seconds(lang: Lang, time: Duration) -> String {
+    let tenths = usize::try_from(time.as_millis() / 100).unwrap_or(usize::MAX);
+    if tenths.is_multiple_of(10) { number(lang, tenths / 10) } else { percent(lang, tenths) }
 }
 
 /// What a request asks of the provider.
@@ -117,6 +143,7 @@ pub fn answered(lang: Lang, answered: &str) -> String {
         "dropped" => say!(lang, lab.wire.dropped).to_owned(),
         "cut" => say!(lang, lab.wire.cut).to_owned(),
         "never" => say!(lang, lab.wire.never).to_owned(),
+        "half_read" => say!(lang, lab.wire.half_read).to_owned(),
         "pending" => say!(lang, lab.wire.pending).to_owned(),
         status => say!(lang, lab.wire.status, status = status.to_owned()),
     }

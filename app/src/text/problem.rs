@@ -1,6 +1,6 @@
 //! What a person is told when a post cannot be taken: what happened, what did not, what to do.
 
-use domain::catalogue::QUANTITY_MAX;
+use domain::catalogue::{QUANTITY_MAX, Shortage};
 
 use super::{Lang, say};
 
@@ -14,9 +14,9 @@ pub enum Problem {
     /// There is nothing to order.
     EmptyCart,
     /// The products that are short.
-    OutOfStock(Vec<String>),
+    OutOfStock(Vec<Shortage>),
     /// The same for another attempt to pay an order.
-    OutOfStockForOrder(Vec<String>),
+    OutOfStockForOrder(Vec<Shortage>),
     /// More of one product than fit into a cart.
     TooManyOfOne,
     /// A value that cannot be, in English words for whoever wrote the form.
@@ -96,15 +96,15 @@ pub fn words(lang: Lang, problem: &Problem) -> Words {
         Problem::Conflict => words!(lang, conflict),
         Problem::CartChanged => words!(lang, cart_changed),
         Problem::EmptyCart => words!(lang, empty_cart),
-        Problem::OutOfStock(skus) => Words {
+        Problem::OutOfStock(short) => Words {
             heading: say!(lang, problem.out_of_stock.heading),
-            text: say!(lang, problem.out_of_stock.text, names = names(lang, skus)),
+            text: say!(lang, problem.out_of_stock.text, names = names(lang, short)),
             todo: say!(lang, problem.out_of_stock.todo),
             detail: None,
         },
-        Problem::OutOfStockForOrder(skus) => Words {
+        Problem::OutOfStockForOrder(short) => Words {
             heading: say!(lang, problem.out_of_stock_for_order.heading),
-            text: say!(lang, problem.out_of_stock_for_order.text, names = names(lang, skus)),
+            text: say!(lang, problem.out_of_stock_for_order.text, names = names(lang, short)),
             todo: say!(lang, problem.out_of_stock_for_order.todo),
             detail: None,
         },
@@ -130,8 +130,15 @@ pub fn words(lang: Lang, problem: &Problem) -> Words {
     }
 }
 
-fn names(lang: Lang, skus: &[String]) -> String {
-    let names = skus.iter().map(|sku| super::products::name(lang, sku));
+/// What is short, and how much of it is left.
+fn names(lang: Lang, short: &[Shortage]) -> String {
+    let names = short.iter().map(|it| {
+        let name = super::products::name(lang, it.sku.as_str());
+        match it.left {
+            0 => say!(lang, problem.none_left, name = name),
+            left => say!(lang, problem.left, name = name, left = left.to_string()),
+        }
+    });
     names.collect::<Vec<_>>().join(", ")
 }
 

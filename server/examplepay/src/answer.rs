@@ -96,7 +96,11 @@ pub fn replacement(reply: &Reply) -> Option<Made> {
             body: body.clone(),
             content_type: content_type.clone().unwrap_or_else(|| "application/json".to_owned()),
         }),
-        Reply::Normal | Reply::DropBeforeHeaders | Reply::CutMidBody | Reply::Never => None,
+        Reply::Normal
+        | Reply::DropBeforeHeaders
+        | Reply::CutMidBody
+        | Reply::Never
+        | Reply::HalfRead => None,
     }
 }
 
@@ -107,6 +111,7 @@ pub fn name(step: &Step, made: &Made) -> String {
         Reply::DropBeforeHeaders => "dropped".to_owned(),
         Reply::CutMidBody => "cut".to_owned(),
         Reply::Never => "never".to_owned(),
+        Reply::HalfRead => "half_read".to_owned(),
     }
 }
 
@@ -122,7 +127,7 @@ pub async fn deliver(step: &Step, made: &Made, stamp: &Stamp, replayed: bool) ->
             }
             answer
         }
-        Reply::DropBeforeHeaders => {
+        Reply::DropBeforeHeaders | Reply::HalfRead => {
             let mut answer = Response::new(Body::empty());
             answer.extensions_mut().insert(Cut);
             answer

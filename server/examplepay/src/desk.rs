@@ -22,7 +22,7 @@ use crate::{
     api,
     faults::{About, Execute, Later, Mode, Reply, Step},
     ledger::{self, Asked, Back, Made, NewPayment},
-    paypal, stripe, tokens,
+    paypal, stripe, tokens, webhooks,
     wire::{Refusal, Wire, kept_headers},
 };
 
@@ -203,6 +203,12 @@ impl Desk {
         };
         let made = answer::replacement(&step.answer).unwrap_or(made);
         self.answered(seq, false, &answer::name(&step, &made)).await;
+        if step.webhook.mode.is_some()
+            && let Some(reference) = reference
+            && let Err(reason) = webhooks::newest_again(&self.provider, self.wire, reference).await
+        {
+            tracing::warn!(%reason, "an event was not told beside an answer");
+        }
         answer::deliver(&step, &made, &stamp, false).await
     }
 
@@ -259,13 +265,11 @@ impl Desk {
                 seq,
             }),
         };
-        let mut done = match (checked, step.execute) {
+        let mut done = match (checked, step.execution()) {
             (Err(made), _) => Done::nothing(made),
-            (Ok(_), Some(Execute::Now(false))) => {
-                Done::nothing(self.wire.refusal(Refusal::NotDone))
-            }
-            (Ok(job), Some(Execute::Later(Later::Later))) => self.execute_later(job),
-            (Ok(job), Some(Execute::Now(true)) | None) => self.execute(&job).await,
+            (Ok(_), Execute::Now(false)) => Done::nothing(self.wire.refusal(Refusal::NotDone)),
+            (Ok(job), Execute::Later(Later::Later)) => self.execute_later(job),
+            (Ok(job), Execute::Now(true)) => self.execute(&job).await,
         };
         if let Some(made) = answer::replacement(&step.answer) {
             (done.made, done.replayed) = (made, false);

@@ -69,6 +69,8 @@ pub enum Reply {
     CutMidBody,
     /// No answer, for ever.
     Never,
+    /// Half of the request arrives and its connection ends: nothing is done, and no key is kept.
+    HalfRead,
     /// Any answer.
     Status {
         /// The status.
@@ -158,10 +160,21 @@ pub struct Step {
     pub delay_ms: u64,
     /// The answer is what the key gives from now on.
     pub save: bool,
-    /// What happens to its event.
+    /// What happens to its event; of a question, to the newest event of what it is about, which is
+    /// told once more at the moment of the answer if this names a mode.
     pub webhook: Hook,
     /// What lookups say.
     pub lookup: Option<Hide>,
+}
+
+impl Step {
+    /// Whether the request is executed: half of one never is.
+    pub fn execution(&self) -> Execute {
+        if matches!(self.answer, Reply::HalfRead) {
+            return Execute::Now(false);
+        }
+        self.execute.unwrap_or(Execute::Now(true))
+    }
 }
 
 /// The endpoints that a script can name.

@@ -235,16 +235,14 @@ async fn judge(provider: &Arc<Provider>, request: Request, request_id: &str) -> 
     }
     let about = About { door: DOOR, operation: request.operation, reference, ..About::default() };
     let step = provider.faults.next(&about).unwrap_or_default();
-    let mut done = match (request.act, step.execute) {
+    let mut done = match (request.act, step.execution()) {
         (Err(made), _) => nothing(made),
-        (Ok(_), Some(Execute::Now(false))) => {
-            nothing(refusal(503, "unavailable", "Nothing was done."))
-        }
-        (Ok(act), Some(Execute::Later(Later::Later))) => {
+        (Ok(_), Execute::Now(false)) => nothing(refusal(503, "unavailable", "Nothing was done.")),
+        (Ok(act), Execute::Later(Later::Later)) => {
             execute_later(Arc::clone(provider), act, step.clone(), seq);
             nothing(refusal(504, "timeout", "It takes longer."))
         }
-        (Ok(act), Some(Execute::Now(true)) | None) => {
+        (Ok(act), Execute::Now(true)) => {
             execute(provider, &act, &step).await.unwrap_or_else(|reason| nothing(broken(&reason)))
         }
     };

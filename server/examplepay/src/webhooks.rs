@@ -184,6 +184,19 @@ pub async fn again(
     Ok(Some(body))
 }
 
+/// Tells the newest event about a payment with this reference once more, at once.
+pub async fn newest_again(provider: &Provider, wire: Wire, reference: &str) -> sqlx::Result<()> {
+    let find = "select id from events where wire = ?
+         and object in (select id from payments where reference = ?) order by at desc, rowid desc limit 1";
+    let mut tx = provider.db.begin().await?;
+    let newest: Option<String> =
+        sqlx::query_scalar(find).bind(wire.name()).bind(reference).fetch_optional(&mut *tx).await?;
+    if let Some(id) = newest {
+        again(provider, &mut tx, wire, &id).await?;
+    }
+    tx.commit().await
+}
+
 /// The body of an event.
 pub fn event(id: &str, kind: &str, account: &str, object: &Value, asked: &Asked<'_>) -> Value {
     json!({

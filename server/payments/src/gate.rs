@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Requests to one provider at the same time.
 const CONCURRENT_MAX: usize = 8;
 /// The shortest time between two requests to one provider.
-const SPACING: Duration = Duration::from_millis(20);
+pub const SPACING: Duration = Duration::from_millis(20);
 /// So many unanswered sends in a row open the circuit.
 const UNANSWERED_MAX: u32 = 5;
 

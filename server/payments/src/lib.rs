@@ -26,7 +26,7 @@ mod worker;
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use domain::{
-    catalogue::Sku,
+    catalogue::{Shortage, Sku},
     id::{CheckoutId, CustomerId, OperationId},
     mail::Recipient,
     money::{Currency, Money},
@@ -44,6 +44,7 @@ use uuid::Uuid;
 pub use crate::{
     asks::AskOutcome,
     decisions::{ReviewDecision, ReviewOutcome},
+    gate::SPACING as REQUEST_SPACING,
     inbox::Ingested,
     mails::{Letter, MailEnd},
     refunds::{RefundOutcome, RefundRequest},
@@ -116,10 +117,10 @@ pub enum Error {
     EmptyCart,
     /// Somebody else took the last ones.
     #[error("not enough in stock")]
-    OutOfStock(Vec<Sku>),
+    OutOfStock(Vec<Shortage>),
     /// The same, for an order that exists: there is no cart to change.
     #[error("not enough in stock for the next attempt")]
-    OutOfStockForOrder(Vec<Sku>),
+    OutOfStockForOrder(Vec<Shortage>),
     /// More of one product than fit into a cart.
     #[error("at most {} of one product fit into a cart", domain::catalogue::QUANTITY_MAX)]
     TooManyOfOne,

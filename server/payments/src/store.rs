@@ -8,7 +8,7 @@ pub mod sqlite;
 
 use async_trait::async_trait;
 use domain::{
-    catalogue::Sku,
+    catalogue::{Shortage, Sku},
     id::{AttemptId, CartId, CheckoutId, CustomerId, OperationId, OrderId},
     mail::{Fact, Recipient},
     money::{Currency, Money},
@@ -372,8 +372,8 @@ pub trait Work: Send {
 
     /// What may still be sold.
     async fn stock(&mut self) -> Result<Vec<(String, u32)>, StoreError>;
-    /// Keeps goods aside; the names of what is short, then nothing is kept.
-    async fn reserve(&mut self, lines: &[OrderLine]) -> Result<Vec<Sku>, StoreError>;
+    /// Keeps goods aside; what is short, then nothing is kept.
+    async fn reserve(&mut self, lines: &[OrderLine]) -> Result<Vec<Shortage>, StoreError>;
     /// Lets kept goods go.
     async fn release(&mut self, lines: &[OrderLine]) -> Result<(), StoreError>;
     /// Turns kept goods into sold ones.

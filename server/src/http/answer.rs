@@ -101,13 +101,9 @@ pub fn of_error(error: &Error) -> (StatusCode, Problem) {
         Error::Conflict => (StatusCode::UNPROCESSABLE_ENTITY, Problem::Conflict),
         Error::CartChanged => (StatusCode::UNPROCESSABLE_ENTITY, Problem::CartChanged),
         Error::EmptyCart => (StatusCode::UNPROCESSABLE_ENTITY, Problem::EmptyCart),
-        Error::OutOfStock(skus) => {
-            let skus = skus.iter().map(ToString::to_string).collect();
-            (StatusCode::CONFLICT, Problem::OutOfStock(skus))
-        }
-        Error::OutOfStockForOrder(skus) => {
-            let skus = skus.iter().map(ToString::to_string).collect();
-            (StatusCode::CONFLICT, Problem::OutOfStockForOrder(skus))
+        Error::OutOfStock(short) => (StatusCode::CONFLICT, Problem::OutOfStock(short.clone())),
+        Error::OutOfStockForOrder(short) => {
+            (StatusCode::CONFLICT, Problem::OutOfStockForOrder(short.clone()))
         }
         Error::TooManyOfOne => (StatusCode::UNPROCESSABLE_ENTITY, Problem::TooManyOfOne),
         Error::Invalid(what) => (StatusCode::BAD_REQUEST, Problem::Invalid(what.clone())),

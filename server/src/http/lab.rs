@@ -8,10 +8,13 @@ mod control;
 mod door;
 mod gives_back;
 mod naive;
+mod numbers;
 mod observe;
+mod passes;
 mod runs;
 mod scripts;
 mod source;
+mod storm;
 
 use std::{sync::Arc, time::Duration};
 
@@ -101,6 +104,8 @@ pub fn views() -> Router<Shop> {
     Router::new()
         .route("/lab", get(index))
         .route("/lab/source/{*path}", get(source::file))
+        .route("/lab/storm", get(storm::page))
+        .route("/lab/numbers", get(numbers::page))
         .route("/lab/{id}", get(page))
         .route("/lab/{id}/watch", get(watched))
 }
@@ -200,7 +205,8 @@ async fn start(
         let page = list(&shop, visitor, StatusCode::BAD_GATEWAY).await;
         return session::with_cookie(page, cookie);
     };
-    let (wishes, door) = ([uuid::Uuid::new_v4(), uuid::Uuid::new_v4()], fault.door);
+    let wishes = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
+    let (door, passes) = (fault.door, fault.passes);
     let naive = NaiveRun::NotRun;
     let run = Run { checkout, customer, scenario, fault, scripts, wishes, naive };
     for over in lab.runs.begin(run) {
@@ -211,8 +217,11 @@ async fn start(
         let page = list(&shop, visitor, StatusCode::BAD_GATEWAY).await;
         return session::with_cookie(page, cookie);
     }
+    let payments = shop.payments.clone();
     if door {
-        tokio::spawn(door::open_once_met(lab, shop.payments.clone(), checkout));
+        tokio::spawn(door::open_once_met(lab, payments, checkout));
+    } else if !passes.is_zero() {
+        tokio::spawn(passes::end_after(lab, payments, checkout, passes));
     }
     session::with_cookie(answer::see_other(&format!("/lab/{checkout}")), cookie)
 }

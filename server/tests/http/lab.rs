@@ -13,9 +13,14 @@ async fn without_its_setting_there_is_no_lab_and_nothing_leads_to_it() {
     let shop = TestShop::start().await;
     let session = shop.session().await;
     let id = "6f9619ff-8b86-4011-b42d-00cf4fc964ff";
-    for path in
-        ["/lab", "/lab/source/README.md", &format!("/lab/{id}"), &format!("/lab/{id}/watch")]
-    {
+    for path in [
+        "/lab",
+        "/lab/storm",
+        "/lab/numbers",
+        "/lab/source/README.md",
+        &format!("/lab/{id}"),
+        &format!("/lab/{id}/watch"),
+    ] {
         assert_eq!(shop.get(path, Some(&session)).await.status, 404, "{path}");
     }
     let before = shop.rows().await;
@@ -43,6 +48,13 @@ async fn with_it_the_footer_leads_to_every_scenario() {
     }
     for told in Told::ALL {
         assert!(page.body.contains(&format!("data-told=\"{told}\"")), "{told}");
+        let Some(path) = told.page() else { continue };
+        assert!(page.body.contains(&format!("href=\"{path}\"")), "{told}");
+        assert_eq!(shop.get(path, None).await.status, 200, "{told}");
+    }
+    let storm = shop.get("/lab/storm", None).await.body;
+    for figure in ["<td>50</td><td>20,000</td>", "<td>20,000</td><td>40,000</td>"] {
+        assert!(storm.contains(figure), "{figure}: {storm}");
     }
     assert_eq!(shop.rows().await["sessions"], 0, "who only looks needs no session");
     shop.running.stop().await;

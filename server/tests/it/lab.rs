@@ -500,6 +500,10 @@ async fn the_naive_shop_charges_more_than_once_where_this_one_charges_once() {
         (Scenario::WebhookFirst, 2, "paid"),
         (Scenario::HourOfTimeouts, 3, "failed"),
         (Scenario::NeverArrived, 1, "paid"),
+        (Scenario::HalfARequest, 1, "paid"),
+        (Scenario::NewsAndQuestion, 2, "paid"),
+        // It keeps its shopper waiting, and then says what is not so.
+        (Scenario::PatienceTooLong, 1, "failed"),
     ];
     for (scenario, charges, said) in rows {
         let checkout = play(&world, scenario).await;
@@ -519,6 +523,70 @@ async fn the_naive_shop_charges_more_than_once_where_this_one_charges_once() {
         world.number("select count(*) from provider_events where operation_id is null").await,
         0
     );
+}
+
+#[tokio::test]
+async fn three_layers_that_repeat_send_forty_five_times_what_this_shop_sends_a_few_times() {
+    let world = world().await;
+    let checkout = play(&world, Scenario::HiddenRetries).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    let sends = world.sends(&checkout).await.len();
+    assert!((2..=4).contains(&sends), "{sends} requests that take money");
+    assert_eq!(naive(&world, &checkout).await, (0, "failed".to_owned()));
+    let html = watch(&world, &checkout).await;
+    assert_eq!(told(&html, "data-naive-sends").as_deref(), Some("45"));
+    let log = world.ask("/control/requests?reference_prefix=naive-").await;
+    assert_eq!(log["requests"].as_array().unwrap().len(), 45, "as the provider counts them");
+}
+
+#[tokio::test]
+async fn news_that_comes_while_a_question_is_answered_moves_the_payment_once() {
+    let world = world().await;
+    let checkout = play(&world, Scenario::NewsAndQuestion).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    world.until_number("select count(*) from provider_events", 1).await;
+    let history = ["created", "requested", "pending_confirmation", "succeeded"];
+    assert_eq!(world.history(&checkout).await, history);
+    assert_eq!(world.sends(&checkout).await.len(), 1);
+}
+
+/// A row of a table on a page of the lab.
+fn row(html: &str, name: &str) -> String {
+    let (_, rest) = html.split_once(&format!("data-row=\"{name}\"")).unwrap();
+    let (_, rest) = rest.split_once("<td>").unwrap();
+    rest.split("</td>").next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn what_was_played_is_counted_on_the_wire_and_as_payments() {
+    let world = world().await;
+    let page = async || world.send(world.request(Method::GET, "/lab/numbers")).await.2;
+    assert!(page().await.contains("You have not played anything yet"));
+    let lost = play(&world, Scenario::LostResponse).await;
+    world.agree(&lost, "succeeded", 1).await;
+    until_over(&world, &lost).await;
+    let declined = own(&world, &[("card", "declined")]).await;
+    pay(&world, &declined).await;
+    world.agree(&declined, "rejected", 0).await;
+    let html = page().await;
+    let requests =
+        world.number("select count(*) from attempts join operations on operations.id = operation_id where kind = 'payment'").await;
+    assert_eq!(row(&html, "requests"), requests.to_string());
+    assert_eq!(row(&html, "unanswered").split(' ').next(), Some("1"), "{html}");
+    for (name, value) in [
+        ("payments", "2"),
+        ("lost", "1 (50.0 %)"),
+        ("lost-paid", "1 (100.0 %)"),
+        ("paid", "1 (50.0 %)"),
+        ("declined", "1 (50.0 %)"),
+        ("unknown", "0 (0.0 %)"),
+        ("known", "2 (100.0 %)"),
+    ] {
+        assert_eq!(row(&html, name), value, "{name}: {html}");
+    }
+    let session = world.forget_session();
+    assert!(page().await.contains("You have not played anything yet"), "another visitor");
+    world.remember_session(session);
 }
 
 #[tokio::test]

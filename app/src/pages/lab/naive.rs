@@ -1,13 +1,63 @@
 //! This shop beside a naive one that met the same fault: what each took, and what each said.
 
+use std::time::Duration;
+
 use domain::id::CheckoutId;
 use leptos::prelude::*;
 
 use super::{
-    timeline::shortened,
+    scenario::Scenario,
+    timeline::{What, shortened},
     watch::{Ledger, Watched},
 };
-use crate::text::{Lang, money::money, say, status::words};
+use crate::text::{Lang, lab, money::money, say, status::words};
+
+/// How often the naive shop tries, and how long it waits each time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Manner {
+    /// How often.
+    pub tries: u32,
+    /// How long for an answer.
+    pub patience: Duration,
+    /// How long between two tries.
+    pub pause: Duration,
+}
+
+/// Three layers that each repeat, none of which knows of the others.
+const LAYERS: u32 = 3 * 3 * 5;
+/// A single patient try.
+const ONCE: u32 = 1;
+
+impl Manner {
+    /// Three tries and two seconds of patience, shorter than the provider sometimes needs; in two
+    /// scenarios otherwise. A minute of patience is one at the pace of this shop.
+    pub fn of(scenario: Option<Scenario>, time_scale: f64) -> Self {
+        let usual =
+            Self { tries: 3, patience: Duration::from_secs(2), pause: Duration::from_millis(200) };
+        match scenario {
+            Some(Scenario::HiddenRetries) => {
+                Self { tries: LAYERS, pause: Duration::from_millis(20), ..usual }
+            }
+            Some(Scenario::PatienceTooLong) => {
+                let patience = Duration::from_secs(60).mul_f64(time_scale);
+                Self { tries: ONCE, patience, ..usual }
+            }
+            _ => usual,
+        }
+    }
+}
+
+/// What it is, in a sentence or two.
+pub fn lead(lang: Lang, manner: Manner) -> String {
+    match manner.tries {
+        ONCE => {
+            let seconds = lab::seconds(lang, manner.patience);
+            say!(lang, lab.naive.lead_patient, seconds = seconds)
+        }
+        LAYERS => say!(lang, lab.naive.lead_layers).to_owned(),
+        _ => say!(lang, lab.naive.lead).to_owned(),
+    }
+}
 
 /// Where the naive shop stands.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -34,11 +84,16 @@ pub struct Tried {
     pub ledger: Option<Ledger>,
 }
 
+/// More tries than these are folded away.
+const TRIES_SHOWN: usize = 10;
+
 /// One try of the naive shop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Try {
     /// The key it made for it.
     pub key: String,
+    /// It was to give money back.
+    pub gives_back: bool,
     /// What it heard.
     pub heard: Heard,
 }
@@ -54,7 +109,7 @@ pub enum Heard {
     Lost,
 }
 
-fn heard(lang: Lang, heard: &Heard) -> String {
+fn heard(lang: Lang, heard: &Heard, patience: Duration) -> String {
     match heard {
         Heard::Answer(status, Some(word)) => {
             say!(lang, lab.naive.heard_paid, status = status.to_string(), word = word.clone())
@@ -62,7 +117,9 @@ fn heard(lang: Lang, heard: &Heard) -> String {
         Heard::Answer(status, None) => {
             say!(lang, lab.naive.heard_status, status = status.to_string())
         }
-        Heard::TimedOut => say!(lang, lab.naive.heard_timeout).to_owned(),
+        Heard::TimedOut => {
+            say!(lang, lab.naive.heard_timeout, seconds = lab::seconds(lang, patience))
+        }
         Heard::Lost => say!(lang, lab.naive.heard_lost).to_owned(),
     }
 }
@@ -93,17 +150,29 @@ pub fn comparison(lang: Lang, id: CheckoutId, watched: &Watched) -> impl IntoVie
                     lab.naive.try_line,
                     number = (place + 1).to_string(),
                     key = shortened(&it.key),
-                    heard = heard(lang, &it.heard)
+                    heard = heard(lang, &it.heard, watched.manner.patience)
                 );
                 view! { <li>{text}</li> }
             });
-            let tries = tries.collect_view();
+            let tries = view! { <ol class="lab-tries">{tries.collect_view()}</ol> };
+            let tries = if tried.tries.len() > TRIES_SHOWN {
+                let count = tried.tries.len().to_string();
+                view! {
+                    <details class="lab-more">
+                        <summary>{say!(lang, lab.naive.all_tries, count = count)}</summary>
+                        {tries}
+                    </details>
+                }
+                .into_any()
+            } else {
+                tries.into_any()
+            };
             view! {
                 {tried.ledger.as_ref().map(|ledger| conclusion(lang, ledger, tried))}
                 {tried.ledger.as_ref().and_then(|ledger| gave_back(lang, ledger))}
                 {table(lang, watched, tried)}
                 <h3>{say!(lang, lab.naive.tries)}</h3>
-                <ol class="lab-tries">{tries}</ol>
+                {tries}
                 {button(say!(lang, lab.naive.again))}
             }
             .into_any()
@@ -142,6 +211,9 @@ fn gave_back(lang: Lang, ledger: &Ledger) -> Option<impl IntoView + use<>> {
     Some(view! { <p class="lab-end">{words}</p> })
 }
 
+/// Where money is taken, at the provider.
+const TAKE: &str = "/v1/payments";
+
 fn table(lang: Lang, watched: &Watched, tried: &Tried) -> impl IntoView + use<> {
     let count = |ledger: Option<&Ledger>| {
         ledger.map_or("?".to_owned(), |it| it.charges().count().to_string())
@@ -162,7 +234,11 @@ fn table(lang: Lang, watched: &Watched, tried: &Tried) -> impl IntoView + use<> 
         None => "?".to_owned(),
     };
     let any_back = [ours, theirs].into_iter().flatten().any(|it| it.refunds() > 0);
+    let takes = |line: &What| matches!(line, What::Request { method, path, .. } if method == "POST" && path == TAKE);
+    let sends = watched.lines.iter().filter(|it| takes(&it.what)).count();
+    let taking = tried.tries.iter().filter(|it| !it.gives_back).count();
     let mut rows = vec![
+        (say!(lang, lab.naive.sends), sends.to_string(), taking.to_string()),
         (say!(lang, lab.naive.charges), count(ours), count(theirs)),
         (say!(lang, lab.naive.taken), taken(ours), taken(theirs)),
     ];
@@ -184,6 +260,7 @@ fn table(lang: Lang, watched: &Watched, tried: &Tried) -> impl IntoView + use<> 
         <table
             class="lab-table"
             data-naive-charges=count(theirs)
+            data-naive-sends=taking
             data-naive-refunds=refunds(theirs)
             data-naive-told=if tried.told_paid { "paid" } else { "failed" }
         >

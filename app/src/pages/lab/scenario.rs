@@ -36,6 +36,14 @@ pub enum Scenario {
     RefundTwice,
     /// A 500 after money went back.
     RefundBehind500,
+    /// Only a part of the request arrives.
+    HalfARequest,
+    /// A question is answered while the news comes.
+    NewsAndQuestion,
+    /// Layers that each repeat, beside one that does not.
+    HiddenRetries,
+    /// A minute of patience for an answer that takes less than a second.
+    PatienceTooLong,
     /// A 500 that stays, after the money was taken.
     Behind500,
     /// The answer ends within its body.
@@ -94,6 +102,10 @@ domain::words!(Scenario {
     TwoOrders => "two_orders",
     RefundTwice => "refund_twice",
     RefundBehind500 => "refund_behind_500",
+    HalfARequest => "half_a_request",
+    NewsAndQuestion => "news_and_question",
+    HiddenRetries => "hidden_retries",
+    PatienceTooLong => "patience_too_long",
     Behind500 => "behind_500",
     CutBody => "cut_body",
     Busy => "busy",
@@ -119,7 +131,7 @@ domain::words!(Scenario {
 /// How many of the scenarios are the article's tests: the first ones.
 pub const TESTS: usize = 8;
 /// How many of those after them are its further stories.
-pub const STORIES: usize = 7;
+pub const STORIES: usize = 11;
 /// What a shopper gets back at the first time and at the second, in the smallest unit.
 const BACK: [i64; 2] = [1000, 500];
 
@@ -259,6 +271,26 @@ impl Scenario {
                 test: "money_goes_back_once_whatever_happens_to_the_refunds_answer",
                 code: ADAPTER,
             },
+            Self::HalfARequest => Proof {
+                file: LAB,
+                test: "half_a_request_is_sent_again_whole_with_the_same_key",
+                code: PLAN,
+            },
+            Self::NewsAndQuestion => Proof {
+                file: REPORTED,
+                test: "case_41_an_event_and_six_returns_at_once_complete_the_order_once",
+                code: "server/payments/src/engine.rs",
+            },
+            Self::HiddenRetries => Proof {
+                file: ATTACKS,
+                test: "every_request_that_reached_the_provider_had_been_written_down_before",
+                code: WORKER,
+            },
+            Self::PatienceTooLong => Proof {
+                file: ATTACKS,
+                test: "a_provider_that_takes_requests_and_never_answers_is_unknown_until_it_does",
+                code: "server/payments/src/gate.rs",
+            },
             Self::Behind500 => Proof {
                 file: CASES,
                 test: "case_17_a_500_after_the_charge_is_unknown_and_its_request_id_is_kept",
@@ -369,73 +401,51 @@ const SHOP: &str = "server/payments/src/shop.rs";
 const WIRE: &str = "server/payments/src/provider/wire.rs";
 const WORKER: &str = "server/payments/src/worker.rs";
 
-/// A story of the article that one checkout on a page cannot play; a test plays it.
+/// A story of the article that is about many payments, or about another partner than the one that
+/// takes the money.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Told {
-    /// Only a part of the request arrives.
-    HalfARequest,
-    /// An invoice partner that knows no keys.
-    InvoiceWithoutKeys,
-    /// News and a question tell the same at once.
-    NewsAndQuestion,
-    /// Very many payments time out at once.
+    /// Very many payments time out at once: worked out on a page of its own.
     ManyAtOnce,
-    /// Layers that each repeat.
-    HiddenRetries,
-    /// A timeout far beyond what answers need.
-    PatienceTooLong,
-    /// Numbers that tell the wire from the business.
+    /// Numbers that tell the wire from the business: on a page of its own.
     Numbers,
+    /// An invoice partner that knows no keys: a test plays it.
+    InvoiceWithoutKeys,
 }
 
 domain::words!(Told {
-    HalfARequest => "half_a_request",
-    InvoiceWithoutKeys => "invoice_without_keys",
-    NewsAndQuestion => "news_and_question",
     ManyAtOnce => "many_at_once",
-    HiddenRetries => "hidden_retries",
-    PatienceTooLong => "patience_too_long",
     Numbers => "numbers",
+    InvoiceWithoutKeys => "invoice_without_keys",
 });
 
 impl Told {
-    /// Where it is played instead.
+    /// Its page, if it has one.
+    pub const fn page(self) -> Option<&'static str> {
+        match self {
+            Self::ManyAtOnce => Some("/lab/storm"),
+            Self::Numbers => Some("/lab/numbers"),
+            Self::InvoiceWithoutKeys => None,
+        }
+    }
+
+    /// Where it is proven.
     pub const fn proof(self) -> Proof {
         match self {
-            Self::HalfARequest => Proof {
-                file: LAB,
-                test: "half_a_request_is_sent_again_whole_with_the_same_key",
-                code: PLAN,
-            },
-            Self::InvoiceWithoutKeys => Proof {
-                file: "server/tests/it/partners.rs",
-                test: "a_number_that_exists_is_looked_up_and_not_written_twice",
-                code: "server/payments/src/provider/invoicing.rs",
-            },
-            Self::NewsAndQuestion => Proof {
-                file: REPORTED,
-                test: "case_41_an_event_and_six_returns_at_once_complete_the_order_once",
-                code: "server/payments/src/engine.rs",
-            },
             Self::ManyAtOnce => Proof {
                 file: LAB,
                 test: "payments_that_all_time_out_at_once_are_asked_about_one_after_the_other",
-                code: "server/payments/src/gate.rs",
-            },
-            Self::HiddenRetries => Proof {
-                file: ATTACKS,
-                test: "every_request_that_reached_the_provider_had_been_written_down_before",
-                code: WORKER,
-            },
-            Self::PatienceTooLong => Proof {
-                file: ATTACKS,
-                test: "a_provider_that_takes_requests_and_never_answers_is_unknown_until_it_does",
                 code: "server/payments/src/gate.rs",
             },
             Self::Numbers => Proof {
                 file: "server/tests/it/handed.rs",
                 test: "a_lost_answer_counts_as_transport_and_a_decline_as_a_no",
                 code: "server/payments/src/engine.rs",
+            },
+            Self::InvoiceWithoutKeys => Proof {
+                file: "server/tests/it/partners.rs",
+                test: "a_number_that_exists_is_looked_up_and_not_written_twice",
+                code: "server/payments/src/provider/invoicing.rs",
             },
         }
     }

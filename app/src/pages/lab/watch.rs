@@ -13,7 +13,7 @@ use domain::{
 use leptos::prelude::*;
 
 use super::{
-    naive::{Naive, comparison},
+    naive::{Manner, Naive, comparison, lead},
     timeline::{Line, timeline},
 };
 use crate::text::{
@@ -89,6 +89,8 @@ pub struct Watched {
     pub wish: Option<Wish>,
     /// What the naive shop came to.
     pub naive: Naive,
+    /// How it goes about it.
+    pub manner: Manner,
     /// After how long to look again; `None` once nothing moves by itself.
     pub again_ms: Option<u32>,
 }
@@ -202,7 +204,7 @@ fn parts(lang: Lang, id: CheckoutId, watched: &Watched) -> impl IntoView + use<>
             </section>
             <section class="lab-naive" aria-labelledby="lab-naive">
                 <h2 id="lab-naive">{say!(lang, lab.naive.title)}</h2>
-                <p>{say!(lang, lab.naive.lead)}</p>
+                <p>{lead(lang, watched.manner)}</p>
                 <div data-lab-part="naive">{comparison(lang, id, watched)}</div>
             </section>
         </div>

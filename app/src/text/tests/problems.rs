@@ -5,6 +5,7 @@ use crate::{
     panel::tests::NEVER,
     text::{LANGS, Lang, problem::Problem},
 };
+use domain::catalogue::{Product, Shortage};
 use leptos::prelude::*;
 
 use super::search::{drawn, read};
@@ -35,7 +36,9 @@ fn all() -> Vec<(Problem, Known)> {
             Problem::Conflict => (Known::BesideAnOrder, Some(Problem::CartChanged)),
             Problem::CartChanged => (Known::NothingTaken, Some(Problem::EmptyCart)),
             Problem::EmptyCart => {
-                let short = vec!["kettle".to_owned(), "sencha".to_owned()];
+                let short =
+                    |sku: &str, left| Shortage { sku: Product::find(sku).unwrap().sku(), left };
+                let short = vec![short("kettle", 2), short("sencha", 0)];
                 (Known::MayBeOnItsWay, Some(Problem::OutOfStock(short)))
             }
             Problem::OutOfStock(short) => {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::harness::{API_KEY, World, payment, until};
@@ -254,4 +254,36 @@ async fn a_script_of_a_key_meets_the_questions_about_its_payment_and_nobody_else
     let answered: Vec<_> =
         requests["requests"].as_array().unwrap().iter().map(|it| &it["answered"]).collect();
     assert_eq!(answered, ["dropped", "dropped", "dropped", "200"]);
+}
+
+#[tokio::test]
+async fn half_a_request_does_nothing_and_its_key_is_as_good_as_new() {
+    let world = World::start().await;
+    let half = json!({"execute": true, "save": true, "answer": {"kind": "half_read"}});
+    world.script("k1", half).await;
+    assert_eq!(raw(&world, "k1", "tok_visa").await, b"");
+    assert_eq!(world.effects("k1").await, []);
+    let again = world.pay("k1", "tok_mastercard").await.unwrap();
+    assert_eq!((again.status, again.replayed), (201, false), "another body is no conflict");
+    let answers = world.answers("k1").await;
+    assert_eq!(answers, [("half_read".to_owned(), false), ("201".to_owned(), true)]);
+}
+
+#[tokio::test]
+async fn a_question_may_bring_the_event_that_was_held_back() {
+    let world = World::start().await;
+    world.script("k1", json!({"webhook": {"mode": "never"}})).await;
+    let id = world.paid("k1", "tok_visa").await;
+    assert_eq!(world.get("/v1/payments?reference=k1").await.json()["data"][0]["id"], id);
+    assert_eq!(world.received(), []);
+    let script = json!({"match": {"operation": "find_payment", "of_key_prefix": "k1"},
+        "steps": [{"webhook": {"mode": "normal"}}]});
+    world.control("/control/faults", &script).await;
+    assert_eq!(world.get("/v1/payments?reference=k2").await.json(), json!({"data": []}));
+    assert_eq!(world.get("/v1/payments?reference=k1").await.json()["data"][0]["id"], id);
+    let (_, body) = world.until_received(1).await.remove(0);
+    let told: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(told["data"]["object"]["id"], id);
+    world.get("/v1/payments?reference=k1").await;
+    assert_eq!(world.received().len(), 1, "the script had one step");
 }

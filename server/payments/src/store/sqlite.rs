@@ -10,7 +10,7 @@ use std::{path::Path, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
-    catalogue::Sku,
+    catalogue::Shortage,
     id::{AttemptId, CartId, CheckoutId, CustomerId, OperationId, OrderId},
     operation::{Anomaly, State},
     schedule::Timestamp,
@@ -199,7 +199,7 @@ impl Work for SqliteWork {
         shop::stock(&mut self.tx).await
     }
 
-    async fn reserve(&mut self, lines: &[OrderLine]) -> Result<Vec<Sku>, StoreError> {
+    async fn reserve(&mut self, lines: &[OrderLine]) -> Result<Vec<Shortage>, StoreError> {
         shop::reserve(&mut self.tx, lines).await
     }
 

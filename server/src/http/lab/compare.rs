@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use app::Visitor;
-use app::pages::lab::scenario::Second;
+use app::pages::lab::{naive::Manner, scenario::Second};
 use axum::{
     Extension,
     body::Bytes,
@@ -64,6 +64,7 @@ async fn run_naive(lab: &Lab, run: &Run, total: Money) {
         lab.control.forget(&scripts).await;
         return lab.runs.end_naive(run.checkout, NaiveRun::Trouble);
     }
+    let manner = Manner::of(Some(run.scenario), lab.time_scale);
     let second = run.scenario.second().map(|it| match it {
         Second::OtherAmount => more(total),
         Second::OtherId => total,
@@ -76,6 +77,7 @@ async fn run_naive(lab: &Lab, run: &Run, total: Money) {
             amount,
             token: run.fault.token,
             tried: tries.len(),
+            manner,
         };
         let (payment, mut more) = naive::pay(&lab.api, &click).await;
         told_paid = payment.is_some();
@@ -90,6 +92,7 @@ async fn run_naive(lab: &Lab, run: &Run, total: Money) {
             amount: Money::new(*minor, total.currency),
             token: run.fault.token,
             tried: tries.len(),
+            manner,
         };
         let of = paid.as_deref().unwrap_or_default();
         tries.append(&mut naive::give_back(&lab.api, &click, of).await);

@@ -4,19 +4,10 @@
 //! really run, against the same simulator and the same fault, so that what it leads to is observed
 //! and not claimed. Nothing of the shop uses it.
 
-use std::time::Duration;
-
-use app::pages::lab::naive::{Heard, Try};
+use app::pages::lab::naive::{Heard, Manner, Try};
 use domain::money::Money;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
-
-/// How often it tries.
-const TRIES: u32 = 3;
-/// How long it waits for an answer: shorter than the provider sometimes needs.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How long it waits between two tries.
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// How its provider is reached.
 #[derive(Clone, Debug)]
@@ -39,6 +30,8 @@ pub struct Click<'a> {
     pub token: &'a str,
     /// How many tries were made before this click.
     pub tried: usize,
+    /// How often it tries, and how patiently.
+    pub manner: Manner,
 }
 
 /// Pays as it should not be done: the payment, if it tells its shopper “paid”, and what its tries
@@ -68,8 +61,8 @@ async fn insist(
     body: &Value,
 ) -> (Option<String>, Vec<Try>) {
     let mut tries = Vec::new();
-    let Ok(client) = super::client(PATIENCE) else { return (None, tries) };
-    for number in 1..=TRIES {
+    let Ok(client) = super::client(click.manner.patience) else { return (None, tries) };
+    for number in 1..=click.manner.tries {
         // The first mistake: a new key, so that the provider cannot know that it is a repeat.
         let key = format!("{}{}", click.key_prefix, click.tried + tries.len() + 1);
         let (heard, id) = send(&client, access, what, body, &key).await;
@@ -78,11 +71,11 @@ async fn insist(
             // The second one: no answer, or a 500, is taken for "it has not happened".
             Heard::Answer(..) | Heard::TimedOut | Heard::Lost => None,
         };
-        tries.push(Try { key, heard });
+        tries.push(Try { key, gives_back: what == "refunds", heard });
         match answer {
             // The third one: whatever is not paid by now has failed.
             Some(word) => return (id.filter(|_| word.as_deref() == Some("succeeded")), tries),
-            None if number < TRIES => tokio::time::sleep(PAUSE).await,
+            None if number < click.manner.tries => tokio::time::sleep(click.manner.pause).await,
             None => {}
         }
     }

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use app::pages::lab::{
-    naive::{Naive, Tried},
+    naive::{Manner, Naive, Tried},
     timeline::{Line, What, in_order},
     watch::{Ledger, Watched, is_over},
 };
@@ -88,6 +88,7 @@ pub async fn both(
         lines,
         began,
         naive,
+        manner: Manner::of(run.map(|run| run.scenario), lab.time_scale),
         again_ms,
     })
 }

@@ -99,6 +99,17 @@ impl Runs {
         self.lock().iter().rfind(|it| it.customer == customer).cloned()
     }
 
+    /// All that a visitor started, oldest first.
+    pub fn checkouts(&self, customer: CustomerId) -> Vec<CheckoutId> {
+        let runs = self.lock();
+        runs.iter().filter(|it| it.customer == customer).map(|it| it.checkout).collect()
+    }
+
+    /// Whether scripts of a checkout are still installed.
+    pub fn has_scripts(&self, checkout: CheckoutId) -> bool {
+        self.lock().iter().any(|it| it.checkout == checkout && !it.scripts.is_empty())
+    }
+
     fn change<T>(&self, checkout: CheckoutId, change: impl FnOnce(&mut Run) -> T) -> Option<T> {
         self.lock().iter_mut().find(|it| it.checkout == checkout).map(change)
     }

@@ -26,6 +26,8 @@ pub struct Fault {
     /// The provider's door is shut until this payment met it. Nothing can refuse the connection of
     /// one payment alone: nobody knows whose it is before a byte was sent.
     pub door: bool,
+    /// How long after the payment first met it the fault is over by itself; for naught, never.
+    pub passes: Duration,
     /// What is paid with.
     pub token: &'static str,
     /// How long after Pay something may still happen that nobody waits for.
@@ -84,6 +86,7 @@ impl Fault {
             silent: false,
             back: Vec::new(),
             door: false,
+            passes: Duration::ZERO,
             token: "tok_visa",
             lasts: Duration::ZERO,
         }
@@ -159,6 +162,22 @@ impl Fault {
             Scenario::ForeignNews => Self::taking([json!({
                 "answer": lost(), "webhook": {"mode": "before_response", "wrong": "reference"},
             })]),
+            Scenario::HalfARequest => {
+                Self::taking([json!({"answer": {"kind": "half_read"}, "webhook": silent})])
+            }
+            Scenario::NewsAndQuestion => {
+                // The news is told when the question is, and races with its answer.
+                let both = json!({"webhook": {"mode": "normal"}, "delay_ms": 3});
+                Self::taking([hidden]).asking(&both, 1)
+            }
+            Scenario::HiddenRetries => {
+                let overloaded = json!({"execute": false, "answer": status(503, "{}")});
+                let passes = Duration::from_secs(25).mul_f64(time_scale);
+                Self { passes, stays: true, ..Self::taking([overloaded]) }
+            }
+            Scenario::PatienceTooLong => {
+                Self::taking([json!({"answer": {"kind": "never"}, "webhook": silent})])
+            }
             Scenario::Behind500 => {
                 Self::taking([json!({"answer": broken(), "save": true, "webhook": silent})])
             }

@@ -1,7 +1,7 @@
 //! Sessions, carts, goods and orders.
 
 use domain::{
-    catalogue::{Product, Sku},
+    catalogue::{Product, Shortage, Sku},
     id::{CartId, CheckoutId, CustomerId, OrderId},
     mail::Recipient,
     schedule::Timestamp,
@@ -136,7 +136,7 @@ pub async fn stock(db: &mut Db) -> Result<Vec<(String, u32)>, StoreError> {
     rows.iter().map(|row| Ok((row.try_get("sku")?, count(row, "free")?))).collect()
 }
 
-pub async fn reserve(db: &mut Db, lines: &[OrderLine]) -> Result<Vec<Sku>, StoreError> {
+pub async fn reserve(db: &mut Db, lines: &[OrderLine]) -> Result<Vec<Shortage>, StoreError> {
     let mut short = Vec::new();
     for line in lines {
         let free: Option<i64> =
@@ -144,8 +144,10 @@ pub async fn reserve(db: &mut Db, lines: &[OrderLine]) -> Result<Vec<Sku>, Store
                 .bind(line.sku.as_str())
                 .fetch_optional(&mut *db)
                 .await?;
-        if free.unwrap_or(0) < i64::from(line.quantity) {
-            short.push(line.sku.clone());
+        let free = free.unwrap_or(0);
+        if free < i64::from(line.quantity) {
+            let left = u32::try_from(free).unwrap_or(0);
+            short.push(Shortage { sku: line.sku.clone(), left });
         }
     }
     if short.is_empty() {
