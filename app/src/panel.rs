@@ -3,6 +3,7 @@
 //! Rendered to a string, so that the page and the live stream show the very same thing.
 
 use domain::{
+    money::Money,
     operation::State,
     order::OrderState,
     refund_request::AskedWhy,
@@ -287,6 +288,7 @@ fn asking(
 fn receipt(lang: Lang, view: &CheckoutView, owner: &OwnerView) -> impl IntoView + use<> {
     let payment = &view.payment;
     let paid = payment.face == Face::Paid;
+    let taken = payment.effect.unwrap_or(owner.total);
     let other = payment.effect.filter(|effect| paid && *effect != owner.total);
     let fact = |name: &'static str, value: AnyView| {
         view! {
@@ -338,6 +340,7 @@ fn receipt(lang: Lang, view: &CheckoutView, owner: &OwnerView) -> impl IntoView 
             <Lines lines=owner.lines.clone() total=owner.total />
             {partners(lang, view.order_state, owner)}
             {refunds(lang, &owner.refunds)}
+            {paid.then(|| left_paid(lang, taken, &owner.refunds))}
             {hint}
         </div>
     }
@@ -396,6 +399,21 @@ fn refunds(lang: Lang, refunds: &[RefundView]) -> Option<impl IntoView + use<>> 
     Some(view! {
         <h3>{say!(lang, status.label.refunds)}</h3>
         <ul class="refunds">{rows}</ul>
+    })
+}
+
+/// What stays paid of what was taken, once a part of it is known to have gone back.
+fn left_paid(lang: Lang, taken: Money, refunds: &[RefundView]) -> Option<impl IntoView + use<>> {
+    let gone =
+        |it: &&RefundView| it.state == State::Succeeded && it.amount.currency == taken.currency;
+    let back = refunds.iter().filter(gone).map(|it| it.amount.minor);
+    let back = back.reduce(i64::saturating_add)?;
+    // More can have gone back than came, by the bank and by us.
+    let left = Money::new(taken.minor.saturating_sub(back).max(0), taken.currency);
+    Some(view! {
+        <p class="left-paid">
+            {say!(lang, status.label.left_paid)} " " <strong>{money(lang, left)}</strong>
+        </p>
     })
 }
 

@@ -67,7 +67,7 @@ test("cookies that are cleared while the form is open charge nothing, and the pa
   await shop.awake();
   await context.clearCookies();
   await shop.payButton.click();
-  await expect(page.getByRole("heading", { name: "This cart is not yours here" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "We do not recognise this browser" })).toBeVisible();
   await expect(page.locator("main")).toContainText("nothing was charged");
   expect(world.rows("select count(*) as n from orders")[0].n).toBe(0);
   expect((await world.ask("ledger")).effects).toHaveLength(0);

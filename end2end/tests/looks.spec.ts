@@ -273,7 +273,7 @@ test("posts that meet another order, are too large, are no forms, or come from s
   await until("the payment", () => world.payments(checkout)[0].state === "succeeded");
   const other = { ...fields, amount_minor: String(Number(fields.amount_minor) + 1) };
   expect(await post(page, `/checkout/${checkout}/pay`, other)).toBe(422);
-  await expect(page.getByRole("heading", { name: "This checkout belongs to another order" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "You have already ordered from this form" })).toBeVisible();
   await expect(page.getByRole("link", { name: "To the order" })).toHaveAttribute("href", `/checkout/${checkout}`);
   await inspect(page, "conflict", ENDS);
   // The cart of that order is empty now.
@@ -287,7 +287,7 @@ test("posts that meet another order, are too large, are no forms, or come from s
   await shop.awake();
   await context.clearCookies();
   await shop.payButton.click();
-  await expect(page.getByRole("heading", { name: "This cart is not yours here" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "We do not recognise this browser" })).toBeVisible();
   await inspect(page, "not-yours", ENDS);
 });
 
@@ -311,7 +311,7 @@ test.describe("when a session may post one payment", () => {
     await shop.fill();
     await shop.awake();
     await shop.payButton.click();
-    await expect(page.getByRole("heading", { name: "A little slower, please" })).toBeVisible();
+    await expect(page.getByRole("heading", { name: "Please wait a minute" })).toBeVisible();
     await inspect(page, "too-many", ENDS);
   });
 });
@@ -405,6 +405,22 @@ test.describe("money that goes back", () => {
     await inspect(page, "orders-refund-due", ENDS);
   });
 
+  test("the status page: a refund that is owed and refused", async ({ page, world }) => {
+    const shop = new Shop(page);
+    const checkout = await shop.buy("tok_3ds");
+    await expect(shop.panel).toHaveAttribute("data-state", "requires_action");
+    await world.tell("lookups", { status: 503, for_ms: 60_000 });
+    await world.tell("faults", { match: { operation: "cancel_payment" }, steps: [{ execute: false, answer: { kind: "status", status: 503 } }], after_steps: "repeat_last" });
+    const refused = { kind: "status", status: 422, body: JSON.stringify({ error: { type: "payment_not_refundable", message: "so it says" } }) };
+    await world.tell("faults", { match: { operation: "create_refund" }, steps: [{ execute: false, answer: refused }], after_steps: "repeat_last" });
+    await page.getByRole("button", { name: "Cancel this order" }).click();
+    await until("the wish to be recorded", () => world.rows("select 1 from orders where checkout_id = ? and state = 'cancel_requested'", checkout)[0]);
+    await world.tell(`payments/${world.payments(checkout)[0].provider_operation_id}`, { status: "succeeded" });
+    await expect(shop.panel.locator(".refunds li")).toHaveAttribute("data-state", "rejected", { timeout: 30_000 });
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Your money has to go back to you");
+    await inspect(page, "refund-held-up", ENDS);
+  });
+
   test("the status page: a refund is asked for, part of the money went back, a person says no; and what a stranger sees", async ({ page, browser, world }) => {
     const shop = new Shop(page);
     const checkout = await shop.buy("tok_visa");
@@ -413,16 +429,17 @@ test.describe("money that goes back", () => {
     await page.goto(`/checkout/${checkout}`);
     await page.locator("#ask-refund summary").click();
     await inspect(page, "refund-form", ENDS);
-    await page.getByRole("button", { name: "Ask for a refund" }).click();
+    await page.getByRole("button", { name: "Send this request" }).click();
     await expect(page.locator("[data-refund-request=open]")).toBeVisible();
     await inspect(page, "refund-asked", ENDS);
     await act(world, `${reference}/refunds`, { refund_request_id: crypto.randomUUID(), amount_minor: 1000, currency: "EUR", reason: "asked for" });
     await until("part of it to be back", () => world.rows("select 1 from orders where checkout_id = ? and state = 'partially_refunded'", checkout)[0]);
     await page.goto(`/checkout/${checkout}`);
     await expect(shop.panel).toHaveAttribute("data-order-state", "partially_refunded");
+    await expect(page.locator(".left-paid")).toContainText("€19.90");
     await inspect(page, "partly-refunded", ENDS);
     await page.locator("#ask-refund summary").click();
-    await page.getByRole("button", { name: "Ask for a refund" }).click();
+    await page.getByRole("button", { name: "Send this request" }).click();
     await expect(page.locator("[data-refund-request=open]")).toBeVisible();
     await act(world, `${reference}/refund-request/decline`, { reason: "not_as_it_was" });
     await page.goto(`/checkout/${checkout}`);

@@ -56,7 +56,7 @@ for (const scripts of [true, false]) {
 
       await page.locator("#ask-refund summary").click();
       await page.getByLabel("Why (you need not say)").selectOption("damaged");
-      await page.getByRole("button", { name: "Ask for a refund" }).click();
+      await page.getByRole("button", { name: "Send this request" }).click();
       await expect(page).toHaveURL(new RegExp(`/checkout/${checkout}$`));
       await expect(page.locator("[data-refund-request]")).toContainText("You asked for a refund on");
       await expect(page.locator("[data-refund-request]")).toContainText("a person answers within two working days.");

@@ -113,12 +113,12 @@ pub fn PayForm(
             <input type="hidden" name="attempt" value=paying.attempt />
             <fieldset>
                 <legend>{say!(lang, checkout.choose)}</legend>
+                {test_cards.then(|| view! { <p class="hint">{say!(lang, checkout.tokens_hint)}</p> })}
                 {group("cards-ordinary".to_owned(), say!(lang, checkout.everyday).to_owned(), ordinary, &first)}
                 {group("cards-trouble".to_owned(), say!(lang, checkout.trouble).to_owned(), trouble, &first)}
                 {element}
                 {others}
             </fieldset>
-            {test_cards.then(|| view! { <p class="hint">{say!(lang, checkout.tokens_hint)}</p> })}
             {mail.map(mail_field)}
             <button class="button" type="submit" id="pay" data-pay-control data-busy=say!(lang, checkout.sending)>
                 {say!(lang, checkout.pay, amount = money(lang, paying.total))}

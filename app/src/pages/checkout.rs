@@ -62,7 +62,7 @@ pub fn CheckoutPage(
             <section class="checkout-order" aria-labelledby="order-heading">
                 <h2 id="order-heading">{say!(lang, checkout.order)}</h2>
                 <Lines lines=cart.lines.clone() total=cart.total />
-                <p>
+                <p class="change-cart">
                     <a href="/cart">{say!(lang, checkout.change_cart)}</a>
                 </p>
             </section>

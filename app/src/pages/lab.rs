@@ -107,31 +107,26 @@ fn ScenarioRow(scenario: Scenario) -> impl IntoView {
     .into_any()
 }
 
-/// What is about more than one payment: pages of their own, and tests.
+/// What is about more than one payment: pages of their own.
 #[component]
 fn Sums() -> impl IntoView {
     let lang = text::lang();
     let rows = Told::ALL.iter().map(|it| {
         let words = lab::told(lang, *it);
-        let page = it.page().map(|path| {
-            let verb = match it {
-                Told::Numbers => say!(lang, lab.sums.count),
-                Told::ManyAtOnce | Told::InvoiceWithoutKeys => say!(lang, lab.sums.work_out),
-            };
-            view! {
-                <a class="button quiet" href=path>
+        let verb = match it {
+            Told::Numbers => say!(lang, lab.sums.count),
+            Told::ManyAtOnce => say!(lang, lab.sums.work_out),
+        };
+        view! {
+            <li data-told=it.as_str()>
+                <h3>{words.title}</h3>
+                <p>{words.story}</p>
+                <a class="button quiet" href=it.page()>
                     {verb}
                     <span class="visually-hidden">
                         {say!(lang, lab.start_of, title = words.title)}
                     </span>
                 </a>
-            }
-        });
-        view! {
-            <li data-told=it.as_str()>
-                <h3>{words.title}</h3>
-                <p>{words.story}</p>
-                {page}
                 {more_about(it.proof())}
             </li>
         }

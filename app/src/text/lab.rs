@@ -52,6 +52,7 @@ pub fn story(lang: Lang, scenario: Scenario) -> Story {
         Scenario::NewsAndQuestion => story!(lang, news_and_question),
         Scenario::HiddenRetries => story!(lang, hidden_retries),
         Scenario::PatienceTooLong => story!(lang, patience_too_long),
+        Scenario::InvoiceWithoutKeys => story!(lang, invoice_without_keys),
         Scenario::Behind500 => story!(lang, behind_500),
         Scenario::CutBody => story!(lang, cut_body),
         Scenario::Busy => story!(lang, busy),
@@ -86,7 +87,6 @@ pub fn told(lang: Lang, told: Told) -> Story {
     match told {
         Told::ManyAtOnce => told!(lang, many_at_once),
         Told::Numbers => told!(lang, numbers),
-        Told::InvoiceWithoutKeys => told!(lang, invoice_without_keys),
     }
 }
 
@@ -114,12 +114,17 @@ pub fn seconds(lang: Lang, time: Duration) -> String {
     if tenths.is_multiple_of(10) { number(lang, tenths / 10) } else { percent(lang, tenths) }
 }
 
+/// Where the invoicing partner writes.
+const INVOICES: &str = "/invoicing/invoices";
+
 /// What a request asks of the provider.
 pub fn asked(lang: Lang, method: &str, path: &str, searches: bool) -> String {
     let words = match (method, path) {
         ("POST", "/v1/payments") => say!(lang, lab.wire.take),
         ("POST", path) if path.ends_with("/cancel") => say!(lang, lab.wire.cancel),
         ("POST", "/v1/refunds") => say!(lang, lab.wire.refund),
+        ("POST", INVOICES) => say!(lang, lab.wire.write_invoice),
+        ("GET", path) if path.starts_with(INVOICES) => say!(lang, lab.wire.find_invoice),
         ("GET", _) if searches => say!(lang, lab.wire.find),
         ("GET", _) => say!(lang, lab.wire.look),
         (_, path) => return say!(lang, lab.wire.other, path = path.to_owned()),
@@ -127,9 +132,10 @@ pub fn asked(lang: Lang, method: &str, path: &str, searches: bool) -> String {
     words.to_owned()
 }
 
-/// A step by what it asks for.
-pub fn step(lang: Lang, step: &str) -> String {
+/// A step of an operation by what it asks for.
+pub fn step(lang: Lang, kind: &str, step: &str) -> String {
     match step {
+        "create" if kind == "invoice" => say!(lang, lab.wire.write_invoice).to_owned(),
         "create" => say!(lang, lab.wire.take).to_owned(),
         "cancel" => say!(lang, lab.wire.cancel).to_owned(),
         "refund" => say!(lang, lab.wire.refund).to_owned(),
@@ -160,8 +166,17 @@ pub fn transport(lang: Lang, word: &str) -> &'static str {
     }
 }
 
+/// What was made of an answer to an operation of this kind.
+pub fn verdict_of(lang: Lang, kind: &str, word: &str) -> String {
+    if kind == "invoice" && word == "accepted" {
+        say!(lang, lab.verdict.number_exists).to_owned()
+    } else {
+        verdict(lang, word)
+    }
+}
+
 /// What was made of an answer, an event or a lookup.
-pub fn verdict(lang: Lang, word: &str) -> String {
+fn verdict(lang: Lang, word: &str) -> String {
     let words = match word {
         "definitive_succeeded" => say!(lang, lab.verdict.succeeded),
         "definitive_rejected" => say!(lang, lab.verdict.rejected),
@@ -185,7 +200,7 @@ pub fn verdict(lang: Lang, word: &str) -> String {
 }
 
 /// The cause of a change: who told, and what.
-pub fn cause(lang: Lang, source: &str, evidence: &str) -> String {
+pub fn cause(lang: Lang, kind: &str, source: &str, evidence: &str) -> String {
     let who = match source {
         "shopper" => say!(lang, lab.source.shopper).to_owned(),
         "worker" => say!(lang, lab.source.worker).to_owned(),
@@ -210,7 +225,7 @@ pub fn cause(lang: Lang, source: &str, evidence: &str) -> String {
         "time_passed" => say!(lang, lab.evidence.time_passed).to_owned(),
         "order_paid" => say!(lang, lab.evidence.order_paid).to_owned(),
         "refund_asked" => say!(lang, lab.evidence.refund_asked).to_owned(),
-        other => verdict(lang, other).trim_end_matches('.').to_owned(),
+        other => verdict_of(lang, kind, other).trim_end_matches('.').to_owned(),
     };
     say!(lang, lab.act.by, source = who, evidence = what)
 }
@@ -220,6 +235,7 @@ pub fn operation(lang: Lang, kind: &str, number: u32) -> String {
     match kind {
         "refund" => say!(lang, lab.act.refund, number = number.to_string()),
         "external" => say!(lang, lab.act.external).to_owned(),
+        "invoice" => say!(lang, lab.act.invoice).to_owned(),
         _ => say!(lang, lab.act.payment, number = number.to_string()),
     }
 }

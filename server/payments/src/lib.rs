@@ -47,6 +47,7 @@ pub use crate::{
     gate::SPACING as REQUEST_SPACING,
     inbox::Ingested,
     mails::{Letter, MailEnd},
+    partners::invoice_number,
     refunds::{RefundOutcome, RefundRequest},
 };
 use crate::{

@@ -13,6 +13,20 @@ use crate::{
     store::{Order, Work},
 };
 
+/// What the number of an order's invoice begins with.
+const INVOICE: &str = "INV";
+/// What the reference of its parcel begins with.
+const SHIPMENT: &str = "SHP";
+
+/// The number that the invoice of an order has, written or not.
+pub fn invoice_number(order: &str) -> String {
+    reference(INVOICE, order)
+}
+
+fn reference(letters: &str, order: &str) -> String {
+    format!("{letters}-{order}")
+}
+
 /// Opens the invoice and the shipment of an order that was just paid, for each partner there is.
 pub async fn open_all(
     engine: &Engine,
@@ -20,7 +34,7 @@ pub async fn open_all(
     order: &mut Order,
     now: Timestamp,
 ) -> Result<(), Error> {
-    for (kind, letters) in [(Kind::INVOICE, "INV"), (Kind::SHIPMENT, "SHP")] {
+    for (kind, letters) in [(Kind::INVOICE, INVOICE), (Kind::SHIPMENT, SHIPMENT)] {
         let partner = engine.providers.iter().find(|it| it.capability(&kind).is_some());
         if let Some(partner) = partner.cloned() {
             open(engine, work, order, partner.as_ref(), kind, letters, now).await?;
@@ -47,7 +61,7 @@ async fn open(
         order,
         attempt: 1,
         provider: partner,
-        reference: format!("{letters}-{}", order.reference),
+        reference: reference(letters, &order.reference),
         amount: order.amount,
         instrument: None,
         request_hash: hash,

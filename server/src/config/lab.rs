@@ -16,6 +16,8 @@ pub struct LabSettings {
     pub api_url: String,
     /// The key it takes.
     pub api_key: SecretString,
+    /// The invoicing partner's address and the key it takes, for the same shop; `None` without one.
+    pub invoicing: Option<(String, SecretString)>,
     /// What the shop's waits are multiplied by: a fault that has to outlast one of them is too.
     pub time_scale: f64,
 }
@@ -42,11 +44,16 @@ pub fn read(
     if own.is_none() && wrong.0.is_empty() {
         wrong.0.push(format!("{NAME} is set, but PAYONCE_EXAMPLEPAY_API_KEY is not: give the key, or take the lab away"));
     }
+    let invoicing = accesses.iter().find_map(|it| match it {
+        Access::Invoicing(it) => Some((it.base_url.clone(), it.api_key.clone())),
+        Access::ExamplePay(_) | Access::Stripe(_) | Access::PayPal(_) | Access::Shipping(_) => None,
+    });
     let own = own?;
     Some(LabSettings {
         control_url: control_url?,
         api_url: own.base_url.clone(),
         api_key: own.api_key.clone(),
+        invoicing,
         time_scale: values::scale(&flags.time_scale).unwrap_or(1.0),
     })
 }

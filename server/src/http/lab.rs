@@ -7,6 +7,7 @@ mod compare;
 mod control;
 mod door;
 mod gives_back;
+mod invoices;
 mod naive;
 mod numbers;
 mod observe;
@@ -62,6 +63,7 @@ use crate::config::LabSettings;
 pub struct Lab {
     control: Control,
     api: naive::Access,
+    invoicing: Option<naive::Access>,
     runs: Runs,
     door: door::Holders,
     time_scale: f64,
@@ -71,9 +73,10 @@ impl Lab {
     /// A lab for this simulator.
     pub fn new(settings: LabSettings) -> Result<Arc<Self>, reqwest::Error> {
         let api = naive::Access { url: settings.api_url, api_key: settings.api_key };
+        let invoicing = settings.invoicing.map(|(url, api_key)| naive::Access { url, api_key });
         let control = Control::new(settings.control_url)?;
         let (runs, door) = (Runs::default(), door::Holders::default());
-        Ok(Arc::new(Self { control, api, runs, door, time_scale: settings.time_scale }))
+        Ok(Arc::new(Self { control, api, invoicing, runs, door, time_scale: settings.time_scale }))
     }
 
     /// Ends the fault of a checkout.
@@ -185,7 +188,14 @@ async fn start(
     body: Bytes,
 ) -> Response {
     let Some(lab) = shop.lab.clone() else { return nothing_here(&shop, visitor).await };
-    let (scenario, fault) = match read(&headers, &body, lab.time_scale) {
+    let read = read(&headers, &body, lab.time_scale).and_then(|(scenario, fault)| {
+        if fault.is_about_invoice() && lab.invoicing.is_none() {
+            let what = "this scenario needs an invoicing partner: set PAYONCE_INVOICING_URL";
+            return Err(invalid(what.to_owned()));
+        }
+        Ok((scenario, fault))
+    });
+    let (scenario, fault) = match read {
         Ok(read) => read,
         Err((status, problem)) => {
             return answer::problem(&shop, visitor, status, problem, None).await;
@@ -207,6 +217,7 @@ async fn start(
     };
     let wishes = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
     let (door, passes) = (fault.door, fault.passes);
+    let invoice = Some(fault.clone()).filter(Fault::is_about_invoice);
     let naive = NaiveRun::NotRun;
     let run = Run { checkout, customer, scenario, fault, scripts, wishes, naive };
     for over in lab.runs.begin(run) {
@@ -222,6 +233,8 @@ async fn start(
         tokio::spawn(door::open_once_met(lab, payments, checkout));
     } else if !passes.is_zero() {
         tokio::spawn(passes::end_after(lab, payments, checkout, passes));
+    } else if let Some(fault) = invoice {
+        tokio::spawn(invoices::lay(lab, payments, checkout, fault));
     }
     session::with_cookie(answer::see_other(&format!("/lab/{checkout}")), cookie)
 }
@@ -276,7 +289,7 @@ async fn look(
     view: CheckoutView,
 ) -> Result<watch::Watched, Error> {
     let checkout = view.checkout_id;
-    let over = watch::is_over(&view);
+    let over = watch::is_over(&view) && !run.is_some_and(|run| run.awaits_invoice(&view));
     let watched = observe::both(lab, &shop.payments, run, view).await?;
     if over && run.is_some_and(|run| lab.is_faulty(run)) {
         let lab = Arc::clone(lab);

@@ -48,7 +48,10 @@ async fn a_chosen_language_is_kept_and_leads_back_to_where_it_was_chosen() {
             .header("accept-language", "en"),
     );
     let page = english.await.body;
-    assert!(page.contains("<html lang=\"ru\">") && page.contains("Чайник для пуровера"), "{page}");
+    assert!(
+        page.contains("<html lang=\"ru\">") && page.contains("Чайник с тонким носиком"),
+        "{page}"
+    );
     assert_eq!(shop.rows().await["sessions"], 0, "a language needs no session");
     for (language, back) in [("de", "/"), ("", "/"), ("RU", "/")] {
         let answer = shop.post("/language", None, &[("language", language), ("back", back)]).await;

@@ -21,9 +21,17 @@ async fn world() -> World {
 }
 
 async fn world_of(scale: &'static str) -> World {
-    let shop = vec![("PAYONCE_EXAMPLEPAY_RESPONSE_TIMEOUT_MS", "4000".to_owned())];
-    World::with(Options { scale, lab: true, shop, ..Options::default() }).await
+    world_with(scale, false).await
 }
+
+/// With partners for invoices and parcels, or without.
+async fn world_with(scale: &'static str, partners: bool) -> World {
+    let shop = vec![("PAYONCE_EXAMPLEPAY_RESPONSE_TIMEOUT_MS", "4000".to_owned())];
+    World::with(Options { scale, lab: true, shop, partners, ..Options::default() }).await
+}
+
+/// The scenario that needs a partner.
+const INVOICE: &str = "invoice_without_keys";
 
 /// Presses a form's button; where it leads.
 async fn press(world: &World, path: &str, fields: &[(&str, &str)]) -> String {
@@ -102,16 +110,29 @@ async fn expect_true(world: &World, checkout: &str, html: &str, what: &str) {
     let refunds = world.states(checkout, "refund").await;
     assert_eq!(all(html, "data-refund"), refunds, "{what}");
     let reached = all(html, "data-to");
-    assert_eq!(reached, world.history(checkout).await, "{what}: every stored change, in order");
-    let reference = format!("{}-", world.reference(checkout).await);
-    let log = world.ask(&format!("/control/requests?reference_prefix={reference}")).await;
-    let requests = log["requests"].as_array().unwrap().len();
+    assert_eq!(reached, stored(world, checkout).await, "{what}: every stored change, in order");
+    let reference = world.reference(checkout).await;
+    let mut requests = 0;
+    for prefix in [format!("{reference}-"), format!("INV-{reference}")] {
+        let log = world.ask(&format!("/control/requests?reference_prefix={prefix}")).await;
+        requests += log["requests"].as_array().unwrap().len();
+    }
     // Beside a person's review questions go on.
     let shown = count(html, "data-what=\"request\"");
     let more = usize::from(world.state(checkout).await == "requires_review");
     assert!((shown..=shown + more).contains(&requests), "{what}: {shown} of {requests}");
     let sent = count(html, "data-what=\"sent\"") - count(html, "data-unsent");
     assert_eq!(sent, shown, "{what}: written down, then sent");
+}
+
+/// Every stored change of an order but for its parcel's, in order.
+async fn stored(world: &World, checkout: &str) -> Vec<String> {
+    let rows = sqlx::query_scalar(
+        "select to_state from transitions join orders on orders.id = transitions.order_id
+         join operations on operations.id = operation_id
+         where checkout_id = ? and kind != 'shipment' order by order_sequence",
+    );
+    rows.bind(checkout).fetch_all(world.database()).await.unwrap()
 }
 
 /// The values of an attribute, in order.
@@ -190,7 +211,11 @@ async fn every_scenario_in_the_order_of_the_page_shows_what_ledger_and_database_
     for (place, name) in listed.iter().enumerate() {
         let begun = Instant::now();
         let scenario: Scenario = name.parse().unwrap();
-        play_to_its_end(&world, scenario).await;
+        // An order's invoice and parcel would be in every other history as well.
+        let with_partners =
+            if name == INVOICE { Some(world_with(scale, true).await) } else { None };
+        let world = with_partners.as_ref().unwrap_or(&world);
+        play_to_its_end(world, scenario).await;
         let part = usize::from(place >= TESTS) + usize::from(place >= TESTS + STORIES);
         parts[part].1 += begun.elapsed();
         println!("{:>3}. {name}: {:.1} s", place + 1, begun.elapsed().as_secs_f64());
@@ -537,6 +562,27 @@ async fn three_layers_that_repeat_send_forty_five_times_what_this_shop_sends_a_f
     assert_eq!(told(&html, "data-naive-sends").as_deref(), Some("45"));
     let log = world.ask("/control/requests?reference_prefix=naive-").await;
     assert_eq!(log["requests"].as_array().unwrap().len(), 45, "as the provider counts them");
+}
+
+#[tokio::test]
+async fn an_invoice_whose_answer_is_lost_is_written_once_here_and_twice_by_the_naive_shop() {
+    let world = world_with("0.02", true).await;
+    let checkout = play(&world, Scenario::InvoiceWithoutKeys).await;
+    world.agree(&checkout, "succeeded", 1).await;
+    let html = until_over(&world, &checkout).await;
+    expect_true(&world, &checkout, &html, INVOICE).await;
+    assert_eq!(told(&html, "data-invoice").as_deref(), Some("succeeded"));
+    assert_eq!(told(&html, "data-invoices").as_deref(), Some("1"));
+    let number = format!("INV-{}", world.reference(&checkout).await);
+    let log = world.ask(&format!("/control/requests?reference_prefix={number}")).await;
+    let log = log["requests"].as_array().unwrap();
+    let answers = log.iter().filter(|it| it["method"] == "POST").map(|it| &it["answered"]);
+    assert_eq!(answers.collect::<Vec<_>>(), ["dropped", "409"], "it was sent again: {log:?}");
+    assert_eq!(naive(&world, &checkout).await, (1, "paid".to_owned()));
+    let html = watch(&world, &checkout).await;
+    assert_eq!(told(&html, "data-naive-invoices").as_deref(), Some("2"));
+    let written = world.ask("/control/partners/ledger?reference_prefix=naive-").await;
+    assert_eq!(written["effects"].as_array().unwrap().len(), 2);
 }
 
 #[tokio::test]

@@ -92,8 +92,8 @@ const TRIES_SHOWN: usize = 10;
 pub struct Try {
     /// The key it made for it.
     pub key: String,
-    /// It was to give money back.
-    pub gives_back: bool,
+    /// It was to take money.
+    pub takes: bool,
     /// What it heard.
     pub heard: Heard,
 }
@@ -236,7 +236,7 @@ fn table(lang: Lang, watched: &Watched, tried: &Tried) -> impl IntoView + use<> 
     let any_back = [ours, theirs].into_iter().flatten().any(|it| it.refunds() > 0);
     let takes = |line: &What| matches!(line, What::Request { method, path, .. } if method == "POST" && path == TAKE);
     let sends = watched.lines.iter().filter(|it| takes(&it.what)).count();
-    let taking = tried.tries.iter().filter(|it| !it.gives_back).count();
+    let taking = tried.tries.iter().filter(|it| it.takes).count();
     let mut rows = vec![
         (say!(lang, lab.naive.sends), sends.to_string(), taking.to_string()),
         (say!(lang, lab.naive.charges), count(ours), count(theirs)),
@@ -245,6 +245,12 @@ fn table(lang: Lang, watched: &Watched, tried: &Tried) -> impl IntoView + use<> 
     if any_back {
         rows.push((say!(lang, lab.naive.refunds), refunds(ours), refunds(theirs)));
         rows.push((say!(lang, lab.naive.given_back), back(ours), back(theirs)));
+    }
+    let invoices = |ledger: Option<&Ledger>| {
+        ledger.and_then(|it| it.invoices).map_or("?".to_owned(), |it| it.to_string())
+    };
+    if watched.about_invoice {
+        rows.push((say!(lang, lab.invoices), invoices(ours), invoices(theirs)));
     }
     rows.push((say!(lang, lab.naive.told), said, told.to_owned()));
     let rows = rows.into_iter().map(|(name, ours, theirs)| {
@@ -261,6 +267,7 @@ fn table(lang: Lang, watched: &Watched, tried: &Tried) -> impl IntoView + use<> 
             class="lab-table"
             data-naive-charges=count(theirs)
             data-naive-sends=taking
+            data-naive-invoices=invoices(theirs)
             data-naive-refunds=refunds(theirs)
             data-naive-told=if tried.told_paid { "paid" } else { "failed" }
         >

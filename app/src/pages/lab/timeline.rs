@@ -56,6 +56,8 @@ pub enum What {
     },
     /// The shop sent a request.
     Sent {
+        /// What the operation is for.
+        kind: String,
         /// The step; `None` for a question.
         step: Option<String>,
         /// Not for the first time.
@@ -63,6 +65,8 @@ pub enum What {
     },
     /// The shop recorded how a request ended.
     Heard {
+        /// What the operation is for.
+        kind: String,
         /// How it ended on the wire.
         transport: String,
         /// With which status.
@@ -239,8 +243,8 @@ fn words(lang: Lang, what: &What) -> (String, Option<String>) {
             (text, None)
         }
         What::Sent { step: None, .. } => (say!(lang, lab.act.asks).to_owned(), None),
-        What::Sent { step: Some(step), replay } => {
-            let step = lab::step(lang, step);
+        What::Sent { kind, step: Some(step), replay } => {
+            let step = lab::step(lang, kind, step);
             let text = if *replay {
                 say!(lang, lab.act.repeats, step = step)
             } else {
@@ -248,8 +252,8 @@ fn words(lang: Lang, what: &What) -> (String, Option<String>) {
             };
             (text, None)
         }
-        What::Heard { transport, status, verdict } => {
-            let verdict = lab::verdict(lang, verdict);
+        What::Heard { kind, transport, status, verdict } => {
+            let verdict = lab::verdict_of(lang, kind, verdict);
             let text = match status {
                 Some(status) => {
                     say!(lang, lab.act.heard_status, status = status.to_string(), verdict = verdict)
@@ -262,7 +266,7 @@ fn words(lang: Lang, what: &What) -> (String, Option<String>) {
             (text, None)
         }
         What::Moved { kind, number, from, to, source, evidence } => {
-            let why = lab::cause(lang, source, evidence);
+            let why = lab::cause(lang, kind, source, evidence);
             let (from, to) =
                 (from.map(|it| lab::state_of(lang, kind, it)), lab::state_of(lang, kind, *to));
             (moved(lang, lab::operation(lang, kind, *number), from, to, why), None)

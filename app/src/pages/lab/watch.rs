@@ -20,7 +20,7 @@ use crate::text::{
     self, Lang, lab,
     money::money,
     say,
-    status::{face_word, refund, words},
+    status::{face_word, invoice as words_of_invoice, refund, words},
     time::{iso, near},
 };
 
@@ -40,6 +40,8 @@ pub struct Ledger {
     pub effects: Vec<Effect>,
     /// Where its object stands, if there is one.
     pub status: Option<String>,
+    /// How many invoices the partner has written, where a scenario is about that.
+    pub invoices: Option<usize>,
 }
 
 impl Ledger {
@@ -83,6 +85,8 @@ pub struct Watched {
     pub lines: Vec<Line>,
     /// When Pay was pressed.
     pub began: Timestamp,
+    /// It is about the invoice as well.
+    pub about_invoice: bool,
     /// The fault of this payment is still there.
     pub faulty: bool,
     /// What may be given back now, and whether something was before.
@@ -123,6 +127,10 @@ impl Agreement {
 }
 
 impl Watched {
+    fn awaits_invoice(&self) -> bool {
+        self.about_invoice && self.shop.as_ref().is_some_and(invoice_is_open)
+    }
+
     fn agreement(&self) -> Option<Agreement> {
         let (ledger, shop) = (self.provider.as_ref()?, self.shop.as_ref()?);
         let nothing = ledger.balance().is_none_or(|it| it.minor == 0);
@@ -138,7 +146,8 @@ impl Watched {
         let (agree, else_) = match shop.payment.face {
             Face::Paid => {
                 let wanted = shop.payment.effect.or(shop.owner.as_ref().map(|it| it.total));
-                (ledger.taken() == wanted && same_back, Agreement::Wait)
+                let written = ledger.invoices.is_none_or(|it| it == 1) && !self.awaits_invoice();
+                (ledger.taken() == wanted && same_back && written, Agreement::Wait)
             }
             Face::Declined | Face::NotCompleted | Face::Reversed | Face::ConfirmAtBank => {
                 (nothing, Agreement::Wait)
@@ -280,6 +289,16 @@ fn provider_side(lang: Lang, watched: &Watched) -> impl IntoView + use<> {
                         <dt>{say!(lang, lab.object)}</dt>
                         <dd>{status}</dd>
                     </div>
+                    {ledger
+                        .invoices
+                        .map(|written| {
+                            view! {
+                                <div data-invoices=written>
+                                    <dt>{say!(lang, lab.invoices)}</dt>
+                                    <dd>{lab::number(lang, written)}</dd>
+                                </div>
+                            }
+                        })}
                 </dl>
             </div>
         </section>
@@ -317,6 +336,11 @@ fn shop_side(lang: Lang, id: CheckoutId, watched: &Watched) -> impl IntoView + u
     };
     let number = view.reference.clone().into_any();
     let total = view.owner.as_ref().map(|owner| owner.total);
+    let invoice = view.owner.as_ref().and_then(|owner| owner.invoice.as_ref());
+    let invoice = invoice.filter(|_| watched.about_invoice).map(|(state, number)| {
+        let heading = words_of_invoice(lang, *state, number).heading;
+        view! { <span data-invoice=state.as_str()>{heading}</span> }.into_any()
+    });
     view! {
         <section class="lab-side" data-side="shop" data-face=face_word(payment.face) aria-labelledby="lab-shop">
             <h2 id="lab-shop">{say!(lang, lab.shop)}</h2>
@@ -346,6 +370,7 @@ fn shop_side(lang: Lang, id: CheckoutId, watched: &Watched) -> impl IntoView + u
                     {fact(say!(lang, lab.reference), number)}
                     {total.map(|total| fact(say!(lang, lab.amount), money(lang, total).into_any()))}
                     {refunds(lang, view).map(|list| fact(say!(lang, lab.refunds), list))}
+                    {invoice.map(|it| fact(say!(lang, lab.act.invoice), it))}
                 </dl>
                 <p>
                     <a href=format!("/checkout/{id}")>{say!(lang, lab.own_page)}</a>
@@ -383,6 +408,12 @@ fn giving_back(lang: Lang, id: CheckoutId, wish: Wish) -> impl IntoView + use<> 
             </button>
         </form>
     }
+}
+
+/// Whether the invoice of a paid order is still to be written, or not known to be.
+pub fn invoice_is_open(view: &CheckoutView) -> bool {
+    let invoice = view.owner.as_ref().and_then(|owner| owner.invoice.as_ref());
+    view.payment.face == Face::Paid && invoice.is_none_or(|(state, _)| state.is_open())
 }
 
 /// Whether a payment's own story is over: nothing about its money moves by itself any more.

@@ -123,7 +123,7 @@ fn no_state_that_is_open_is_called_a_failure_in_any_mail() {
 fn every_mail_has_reference_link_amount_and_the_words_of_its_fact() {
     let rows = [
         (Fact::Paid, "Your order is paid", "Заказ оплачен"),
-        (Fact::PaymentUnwanted, "Your money is on its way back", "Ваши деньги возвращаются"),
+        (Fact::PaymentUnwanted, "We are sending your money back", "Возвращаем вам деньги"),
         (Fact::Declined, "Declined.", "Платёж отклонён."),
         (Fact::NotCompleted, "Payment was not completed.", "Платёж не завершён."),
         (

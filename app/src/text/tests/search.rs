@@ -566,13 +566,15 @@ fn nobody_behind_the_curtain_reads_of_a_failure_either() {
         told.extend(ReviewReason::ALL.iter().map(|why| lab::reason(lang, *why).to_lowercase()));
         for verdict in unsettled {
             for source in ["response", "late_response", "lookup", "webhook", "lease_end", "clock"] {
-                told.push(lab::cause(lang, source, verdict).to_lowercase());
+                told.push(lab::cause(lang, "payment", source, verdict).to_lowercase());
             }
-            let words = lab::verdict(lang, verdict).to_lowercase();
-            for word in ["declined", "отклон"] {
-                assert!(!words.contains(word), "{verdict}: {words}");
+            for kind in ["payment", "refund", "invoice"] {
+                let words = lab::verdict_of(lang, kind, verdict).to_lowercase();
+                for word in ["declined", "отклон"] {
+                    assert!(!words.contains(word), "{verdict}: {words}");
+                }
+                told.push(words);
             }
-            told.push(words);
         }
         for transport in ["not_sent", "timed_out", "connection_lost", "in_flight", "answered"] {
             told.push(lab::transport(lang, transport).to_lowercase());

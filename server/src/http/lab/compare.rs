@@ -56,7 +56,9 @@ async fn run_naive(lab: &Lab, run: &Run, total: Money) {
     let id = uuid::Uuid::new_v4();
     let (prefix, reference) = (format!("naive:{id}:"), format!("naive-{id}-"));
     let fault = run.fault.clone().deaf();
-    let scripts = [fault.scripts(&prefix), fault.of_refund(&prefix)].concat();
+    let first = naive::invoice_number(&format!("{reference}1"), 1);
+    let scripts =
+        [fault.scripts(&prefix), fault.of_refund(&prefix), fault.of_invoice(&first)].concat();
     let Some(scripts) = lab.control.install(&scripts).await else {
         return lab.runs.end_naive(run.checkout, NaiveRun::Trouble);
     };
@@ -83,6 +85,18 @@ async fn run_naive(lab: &Lab, run: &Run, total: Money) {
         told_paid = payment.is_some();
         paid = payment;
         tries.append(&mut more);
+    }
+    let partner = lab.invoicing.as_ref().filter(|_| told_paid && fault.is_about_invoice());
+    if let Some(partner) = partner {
+        let click = naive::Click {
+            key_prefix: &prefix,
+            reference: &format!("{reference}1"),
+            amount: total,
+            token: run.fault.token,
+            tried: tries.len(),
+            manner,
+        };
+        tries.append(&mut naive::invoice(partner, &click).await);
     }
     let wishes = run.scenario.gives_back().iter().enumerate();
     for (place, minor) in wishes.filter(|_| told_paid) {

@@ -30,6 +30,17 @@ struct EffectRow {
     currency: String,
 }
 
+/// What the partners' ledger shows.
+#[derive(Deserialize)]
+struct Written {
+    effects: Vec<WrittenRow>,
+}
+
+#[derive(Deserialize)]
+struct WrittenRow {
+    kind: String,
+}
+
 #[derive(Deserialize)]
 struct Payments {
     payments: Vec<PaymentRow>,
@@ -150,7 +161,13 @@ impl Control {
             Some(Effect { kind: it.kind, amount: Money::new(it.amount_minor, currency) })
         });
         let status = payments.first().map(|it| it.status.clone());
-        Some(Ledger { effects: effects.collect(), status })
+        Some(Ledger { effects: effects.collect(), status, invoices: None })
+    }
+
+    /// How many invoices were written whose number begins so.
+    pub async fn invoices(&self, number: &str) -> Option<usize> {
+        let told: Written = self.ask(&format!("partners/ledger?reference_prefix={number}")).await?;
+        Some(told.effects.iter().filter(|it| it.kind == "invoice").count())
     }
 
     /// The payments with this reference, newest first.

@@ -42,7 +42,7 @@ pub async fn pay(access: &Access, click: &Click<'_>) -> (Option<String>, Vec<Try
         "currency": click.amount.currency.code(), "payment_token": click.token,
         "return_url": "http://127.0.0.1/naive",
     });
-    insist(access, click, "payments", &body).await
+    insist(access, click, Ask::Take, |_| body.clone()).await
 }
 
 /// Gives money back in the same manner: what its tries heard.
@@ -51,27 +51,63 @@ pub async fn give_back(access: &Access, click: &Click<'_>, payment: &str) -> Vec
         "payment": payment, "reference": click.reference, "amount_minor": click.amount.minor,
         "currency": click.amount.currency.code(),
     });
-    insist(access, click, "refunds", &body).await.1
+    insist(access, click, Ask::GiveBack, |_| body.clone()).await.1
+}
+
+/// Has an invoice written at a partner that knows no keys, under another number at each try.
+pub async fn invoice(partner: &Access, click: &Click<'_>) -> Vec<Try> {
+    let (minor, currency) = (click.amount.minor, click.amount.currency.code());
+    let body = |number: u32| {
+        json!({
+            "invoiceNumber": invoice_number(click.reference, number),
+            "amountMinor": minor, "currency": currency, "buyerReference": click.reference,
+            "lines": [{"description": "All of it", "quantity": 1, "amountMinor": minor}],
+        })
+    };
+    insist(partner, click, Ask::Invoice, body).await.1
+}
+
+/// The number that it takes for an invoice at its nth try.
+pub fn invoice_number(reference: &str, number: u32) -> String {
+    format!("{reference}-N{number}")
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ask {
+    Take,
+    GiveBack,
+    Invoice,
+}
+
+impl Ask {
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Take => "/v1/payments",
+            Self::GiveBack => "/v1/refunds",
+            Self::Invoice => "/invoicing/invoices",
+        }
+    }
 }
 
 async fn insist(
     access: &Access,
     click: &Click<'_>,
-    what: &str,
-    body: &Value,
+    what: Ask,
+    body: impl Fn(u32) -> Value,
 ) -> (Option<String>, Vec<Try>) {
     let mut tries = Vec::new();
     let Ok(client) = super::client(click.manner.patience) else { return (None, tries) };
     for number in 1..=click.manner.tries {
         // The first mistake: a new key, so that the provider cannot know that it is a repeat.
         let key = format!("{}{}", click.key_prefix, click.tried + tries.len() + 1);
-        let (heard, id) = send(&client, access, what, body, &key).await;
+        let (heard, id) = send(&client, access, what, &body(number), &key).await;
         let answer = match &heard {
             Heard::Answer(status, word) if *status < 300 || *status == 402 => Some(word.clone()),
             // The second one: no answer, or a 500, is taken for "it has not happened".
             Heard::Answer(..) | Heard::TimedOut | Heard::Lost => None,
         };
-        tries.push(Try { key, gives_back: what == "refunds", heard });
+        tries.push(Try { key, takes: what == Ask::Take, heard });
         match answer {
             // The third one: whatever is not paid by now has failed.
             Some(word) => return (id.filter(|_| word.as_deref() == Some("succeeded")), tries),
@@ -85,12 +121,12 @@ async fn insist(
 async fn send(
     client: &reqwest::Client,
     access: &Access,
-    what: &str,
+    what: Ask,
     body: &Value,
     key: &str,
 ) -> (Heard, Option<String>) {
     let request = client
-        .post(format!("{}/v1/{what}", access.url))
+        .post(format!("{}{}", access.url, what.path()))
         .bearer_auth(access.api_key.expose_secret())
         .header("Idempotency-Key", key)
         .header("Content-Type", "application/json")

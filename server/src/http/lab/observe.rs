@@ -14,7 +14,7 @@ use domain::{
     schedule::Timestamp,
     view::{CheckoutView, Face},
 };
-use payments::{Payments, RequestView, TransitionView};
+use payments::{Payments, RequestView, TransitionView, invoice_number};
 
 use super::{
     Lab,
@@ -35,6 +35,8 @@ const TRIES_MAX: i64 = 3;
 const AFTER_IT: Duration = Duration::from_secs(1);
 /// What the page is about; parcels and invoices come after it.
 const KINDS: [&str; 3] = ["payment", "refund", "external"];
+/// And in the one scenario that is about it.
+const INVOICE: &str = "invoice";
 
 /// What the provider has on record.
 struct Provider {
@@ -43,7 +45,12 @@ struct Provider {
     events: Vec<EventRow>,
 }
 
-async fn provider(control: &Control, view: &CheckoutView, refunds: &[String]) -> Option<Provider> {
+async fn provider(
+    control: &Control,
+    view: &CheckoutView,
+    refunds: &[String],
+    about_invoice: bool,
+) -> Option<Provider> {
     let own = format!("{}-", view.reference);
     let mut payments: Vec<PaymentRow> = Vec::new();
     for attempt in (1..=view.payment.attempt).rev() {
@@ -54,7 +61,13 @@ async fn provider(control: &Control, view: &CheckoutView, refunds: &[String]) ->
     for object in payments.iter().rev().map(|it| &it.id).chain(refunds) {
         events.extend(control.events(object).await?);
     }
-    Some(Provider { ledger: ledger?, requests: requests?, events })
+    let (mut ledger, mut requests) = (ledger?, requests?);
+    if about_invoice {
+        let number = invoice_number(&view.reference);
+        ledger.invoices = Some(control.invoices(&number).await?);
+        requests.extend(control.requests(&number).await?);
+    }
+    Some(Provider { ledger, requests, events })
 }
 
 /// Both sides at this moment.
@@ -69,8 +82,9 @@ pub async fn both(
 ) -> Result<Watched, payments::Error> {
     let id = view.checkout_id;
     let refunds = refunds(payments, &view).await?;
-    let provider = provider(&lab.control, &view, &refunds).await;
-    let (sent, history) = shop(payments, id).await?;
+    let about_invoice = run.is_some_and(|run| run.fault.is_about_invoice());
+    let provider = provider(&lab.control, &view, &refunds, about_invoice).await;
+    let (sent, history) = shop(payments, id, about_invoice).await?;
     let began = history.first().map_or(view.now, |it| it.at);
     let naive = naive(&lab.control, run).await;
     let mut lines = of_shop(&sent, &history);
@@ -78,9 +92,10 @@ pub async fn both(
         lines.extend(of_provider(provider));
     }
     in_order(&mut lines);
-    let late = run.is_some_and(|run| is_awaited(run, &view, began));
+    let late = run.is_some_and(|run| is_awaited(run, &view, began) || run.awaits_invoice(&view));
     let again_ms = again(&view, provider.as_ref(), &naive, late);
     Ok(Watched {
+        about_invoice,
         faulty: run.is_some_and(|run| lab.is_faulty(run)) && !is_over(&view),
         wish: run.and_then(|run| gives_back::wish(run, &view)),
         provider: provider.map(|it| it.ledger),
@@ -106,11 +121,13 @@ async fn refunds(payments: &Payments, view: &CheckoutView) -> Result<Vec<String>
 async fn shop(
     payments: &Payments,
     id: CheckoutId,
+    about_invoice: bool,
 ) -> Result<(Vec<RequestView>, Vec<TransitionView>), payments::Error> {
+    let shown = |kind: &str| KINDS.contains(&kind) || (about_invoice && kind == INVOICE);
     let mut sent = payments.requests(id).await?;
     let mut history = payments.history(id, 0).await?;
-    sent.retain(|it| KINDS.contains(&it.kind.as_str()));
-    history.retain(|it| KINDS.contains(&it.kind.as_str()));
+    sent.retain(|it| shown(&it.kind));
+    history.retain(|it| shown(&it.kind));
     Ok((sent, history))
 }
 
@@ -123,9 +140,14 @@ async fn naive(control: &Control, run: Option<&Run>) -> Naive {
             told_paid: *told_paid,
             tries: tries.clone(),
             // Read each time: what is processed for long is charged long after it was given up.
-            ledger: control.ledger(reference, &[]).await,
+            ledger: naive_ledger(control, reference).await,
         }),
     }
+}
+
+async fn naive_ledger(control: &Control, reference: &str) -> Option<Ledger> {
+    let invoices = control.invoices(reference).await?;
+    Some(Ledger { invoices: Some(invoices), ..control.ledger(reference, &[]).await? })
 }
 
 /// Whether something may still come of the fault or of the naive shop, although all is settled.
@@ -211,10 +233,15 @@ fn of_shop(sent: &[RequestView], history: &[TransitionView]) -> Vec<Line> {
         })
         .collect();
     for request in sent {
-        let what = What::Sent { step: request.step.clone(), replay: request.replay };
+        let what = What::Sent {
+            kind: request.kind.clone(),
+            step: request.step.clone(),
+            replay: request.replay,
+        };
         lines.push(Line { at: request.sent_at, what });
         if let Some(at) = request.ended_at {
             let heard = What::Heard {
+                kind: request.kind.clone(),
                 transport: request.transport.clone(),
                 status: request.http_status,
                 verdict: request.verdict.clone().unwrap_or_default(),

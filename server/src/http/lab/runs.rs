@@ -5,10 +5,11 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use app::pages::lab::{naive::Try, scenario::Scenario};
+use app::pages::lab::{naive::Try, scenario::Scenario, watch::invoice_is_open};
 use domain::{
     id::{CheckoutId, CustomerId},
     schedule::Timestamp,
+    view::CheckoutView,
 };
 use uuid::Uuid;
 
@@ -34,6 +35,13 @@ pub struct Run {
     pub wishes: [Uuid; 2],
     /// Where the naive shop stands.
     pub naive: NaiveRun,
+}
+
+impl Run {
+    /// Whether its invoice is still to be written, or not known to be.
+    pub fn awaits_invoice(&self, view: &CheckoutView) -> bool {
+        self.fault.is_about_invoice() && invoice_is_open(view)
+    }
 }
 
 /// Where the naive shop stands.

@@ -23,6 +23,8 @@ pub struct Fault {
     silent: bool,
     /// What becomes of requests that give money back; step by step.
     back: Vec<Value>,
+    /// What becomes of requests to write its invoice; step by step.
+    invoice: Vec<Value>,
     /// The provider's door is shut until this payment met it. Nothing can refuse the connection of
     /// one payment alone: nobody knows whose it is before a byte was sent.
     pub door: bool,
@@ -85,6 +87,7 @@ impl Fault {
             stays: false,
             silent: false,
             back: Vec::new(),
+            invoice: Vec::new(),
             door: false,
             passes: Duration::ZERO,
             token: "tok_visa",
@@ -177,6 +180,15 @@ impl Fault {
             }
             Scenario::PatienceTooLong => {
                 Self::taking([json!({"answer": {"kind": "never"}, "webhook": silent})])
+            }
+            Scenario::InvoiceWithoutKeys => {
+                // Not found until the number was sent again: after half a minute, and one question.
+                let hidden = Duration::from_secs(75).mul_f64(time_scale);
+                let hidden_ms = u64::try_from(hidden.as_millis()).unwrap_or(u64::MAX);
+                let lost = json!({"answer": lost(), "lookup": {"not_found_for_ms": hidden_ms}});
+                // So slow that there is time to lay the other fault for the number of its order.
+                let slow = json!({"delay_ms": 1000, "webhook": silent});
+                Self { invoice: vec![lost], ..Self::taking([slow]) }
             }
             Scenario::Behind500 => {
                 Self::taking([json!({"answer": broken(), "save": true, "webhook": silent})])
@@ -293,6 +305,19 @@ impl Fault {
         let steps = Some(&self.back).filter(|it| !it.is_empty());
         let steps = steps.map(|steps| script("create_refund", prefix, steps, self.stays));
         steps.into_iter().collect()
+    }
+
+    /// Whether it is about the invoice of its order.
+    pub fn is_about_invoice(&self) -> bool {
+        !self.invoice.is_empty()
+    }
+
+    /// As scripts for the invoice with this number.
+    pub fn of_invoice(&self, number: &str) -> Vec<Value> {
+        let matches =
+            json!({"door": "partners", "operation": "create_invoice", "reference": number});
+        let script = json!({"match": matches, "steps": self.invoice});
+        Some(script).filter(|_| self.is_about_invoice()).into_iter().collect()
     }
 
     /// As scripts for all payments whose key begins so.

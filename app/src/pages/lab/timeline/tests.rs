@@ -16,7 +16,10 @@ fn changes_keep_the_order_in_which_they_were_stored() {
         moved(4, "webhook", State::Succeeded),
         moved(5, "worker", State::Requested),
     ];
-    let sent = Line { at: Timestamp(3), what: What::Sent { step: None, replay: false } };
+    let sent = Line {
+        at: Timestamp(3),
+        what: What::Sent { kind: "payment".to_owned(), step: None, replay: false },
+    };
     let mut lines = stored.to_vec();
     lines.push(sent.clone());
     in_order(&mut lines);
