@@ -455,5 +455,5 @@ fn a_send_that_waits_is_not_called_a_check() {
     let mut view = samples::checkout(State::RetryScheduled);
     view.payment.next_check_at = Some(view.now);
     let text = read(&view);
-    assert!(text.contains("sent once more at") && !text.contains("next check"), "{text}");
+    assert!(text.contains("we send it again at") && !text.contains("next check"), "{text}");
 }

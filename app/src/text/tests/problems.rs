@@ -145,7 +145,7 @@ fn where_a_post_may_have_been_taken_the_page_claims_nothing_and_leads_to_what_is
 fn a_conflict_leads_to_the_order_that_exists_before_it_speaks_of_another() {
     let rows = [
         (Lang::en, "look first at the order that exists", "your cart"),
-        (Lang::ru, "посмотрите на существующий заказ", "из корзины"),
+        (Lang::ru, "посмотрите на существующий заказ", "наполните корзину"),
     ];
     for (lang, first, then) in rows {
         let text = page(lang, &Problem::Conflict, None);
@@ -161,13 +161,13 @@ fn a_link_without_an_order_asks_for_a_second_look_before_anything_else() {
         (
             Lang::en,
             "load this page again before you do anything else",
-            "go back to your cart",
+            "what is still in your cart",
             "cannot be paid twice",
         ),
         (
             Lang::ru,
             "прежде чем что-то делать, обновите страницу",
-            "вернитесь в корзину",
+            "что осталось в корзине",
             "заплатить дважды нельзя",
         ),
     ];
