@@ -161,13 +161,13 @@ fn a_link_without_an_order_asks_for_a_second_look_before_anything_else() {
         (
             Lang::en,
             "load this page again before you do anything else",
-            "what is still in your cart",
+            "look under my orders",
             "cannot be paid twice",
         ),
         (
             Lang::ru,
             "прежде чем что-то делать, обновите страницу",
-            "что осталось в корзине",
+            "загляните в «мои заказы»",
             "заплатить дважды нельзя",
         ),
     ];
