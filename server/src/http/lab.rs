@@ -59,6 +59,9 @@ use super::{
 };
 use crate::config::LabSettings;
 
+/// So long somebody who started a scenario is waited for.
+const WAIT_MAX: Duration = Duration::from_secs(3600);
+
 /// What the lab needs and remembers.
 pub struct Lab {
     control: Control,

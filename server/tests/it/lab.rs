@@ -625,7 +625,7 @@ async fn what_was_played_is_counted_on_the_wire_and_as_payments() {
         ("lost-paid", "1 (100.0 %)"),
         ("paid", "1 (50.0 %)"),
         ("declined", "1 (50.0 %)"),
-        ("unknown", "0 (0.0 %)"),
+        ("open", "0 (0.0 %)"),
         ("known", "2 (100.0 %)"),
     ] {
         assert_eq!(row(&html, name), value, "{name}: {html}");

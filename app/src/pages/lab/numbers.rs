@@ -26,8 +26,8 @@ pub struct Numbers {
     pub declined: usize,
     /// Proven not taken, or taken and undone.
     pub ended: usize,
-    /// Not known at this moment.
-    pub unknown: usize,
+    /// Not settled at this moment: not known, or waiting for the shopper.
+    pub open: usize,
     /// How long each of them was not known, shortest first; without those that always were.
     pub unknown_times: Vec<Duration>,
 }
@@ -80,8 +80,8 @@ pub fn NumbersPage(numbers: Numbers) -> impl IntoView {
         ("paid", say!(lang, lab.sums.paid), share(numbers.paid, all)),
         ("declined", say!(lang, lab.sums.declined), share(numbers.declined, all)),
         ("ended", say!(lang, lab.sums.ended), share(numbers.ended, all)),
-        ("unknown", say!(lang, lab.sums.unknown), share(numbers.unknown, all)),
-        ("known", say!(lang, lab.sums.known_share), share(all - numbers.unknown, all)),
+        ("open", say!(lang, lab.sums.open), share(numbers.open, all)),
+        ("known", say!(lang, lab.sums.known_share), share(all - numbers.open, all)),
     ];
     if !numbers.unknown_times.is_empty() {
         business.push(("usual", say!(lang, lab.sums.usual), time(numbers.usual())));

@@ -23,8 +23,10 @@ use super::{frame, nothing_here};
 use crate::http::{Shop, answer};
 
 const PAYMENT: &str = "payment";
-/// How a request ends that nobody answered.
-const UNANSWERED: [&str; 3] = ["timed_out", "connection_lost", "not_sent"];
+/// How a request ends that was sent and that nobody answered.
+const UNANSWERED: [&str; 2] = ["timed_out", "connection_lost"];
+/// How one ends of which no byte left: it lost no answer.
+const NOT_SENT: &str = "not_sent";
 
 /// The page.
 pub async fn page(State(shop): State<Shop>, Extension(visitor): Extension<Visitor>) -> Response {
@@ -51,7 +53,7 @@ async fn count(
         let Some(view) = payments.checkout(*checkout, customer).await? else { continue };
         let mut sent = payments.requests(*checkout).await?;
         let mut history = payments.history(*checkout, 0).await?;
-        sent.retain(|it| it.kind == PAYMENT);
+        sent.retain(|it| it.kind == PAYMENT && it.transport != NOT_SENT);
         history.retain(|it| it.kind == PAYMENT);
         add(&mut numbers, view.payment.face, &sent, &history);
     }
@@ -73,7 +75,7 @@ fn add(numbers: &mut Numbers, face: Face, sent: &[RequestView], history: &[Trans
         Face::Declined => numbers.declined += 1,
         Face::NotCompleted | Face::Reversed => numbers.ended += 1,
         Face::Sending | Face::ConfirmAtBank | Face::Checking | Face::InReview => {
-            numbers.unknown += 1;
+            numbers.open += 1;
         }
     }
     let time = unknown_for(history);
